@@ -1,0 +1,52 @@
+"""Every setting of the library, with its bound and its unit in its name."""
+
+from dataclasses import dataclass
+
+MIB = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Settings of one open store. Durations are in seconds (`_s`), sizes in bytes (`_bytes`)."""
+
+    # Writing
+    key_bytes_max: int = 4096
+    value_bytes_max: int = 3 * MIB
+    transaction_operations_max: int = 1024
+    transaction_keys_max: int = 10_000
+    batch_writes_max: int = 512
+    batch_bytes_max: int = 16 * MIB
+    write_queue_max: int = 10_000
+    write_timeout_s: float = 30.0
+
+    # Database
+    lock_timeout_s: float = 10.0
+    statement_timeout_s: float = 60.0
+    read_connections_max: int = 4
+    poll_interval_s: float = 0.02
+    poll_interval_notified_s: float = 2.0
+    reconnect_backoff_max_s: float = 2.0
+    sqlite_synchronous: str = "FULL"
+    postgres_schema: str | None = None
+    postgres_statement_cache: int = 100
+
+    # Reading
+    index_bytes_max: int = 1024 * MIB
+    cache_bytes_max: int = 256 * MIB
+    ring_bytes_max: int = 128 * MIB
+    page_rows_max: int = 1000
+
+    # Watching
+    watch_queue_events_max: int = 10_000
+    watch_queue_bytes_max: int = 32 * MIB
+    watchers_max: int = 20_000
+
+    # Compaction
+    compaction_interval_s: float = 60.0
+    compaction_keep_s: float = 3600.0
+    compaction_keep_changes: int = 10_000
+    compaction_batch_rows: int = 1000
+
+    # Leases
+    lease_check_interval_s: float = 0.5
+    lease_ttl_s_max: int = 9_000_000_000

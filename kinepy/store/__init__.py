@@ -1,0 +1,5 @@
+"""The store: what the log means. Get, range, count at a revision, compare-and-write, watch, leases."""
+
+from kinepy.store.store import Store, Watch
+
+__all__ = ["Store", "Watch"]

@@ -1,0 +1,1 @@
+"""The HTTP face: the Kubernetes API on a kinepy store."""

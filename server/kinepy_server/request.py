@@ -1,0 +1,45 @@
+"""One HTTP request, as the handlers see it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from kinepy_server.auth.user import User
+
+
+@dataclass(slots=True)
+class Request:
+    """A parsed request: what HTTP said, and what it means as a Kubernetes request (RequestInfo).
+
+    `headers` has lower-case names; of a repeated header the values are joined by ", ". `query` keeps
+    every value of a parameter, in order. Of the meaning, absent parts are empty strings; `verb` is one of
+    get list watch create update patch delete deletecollection, or the lower-case method when the path
+    is no resource path. `body` was read whole (empty for watch) and is at most the limit long.
+    """
+
+    method: str
+    path: str
+    query: Mapping[str, Sequence[str]]
+    headers: Mapping[str, str]
+    user: User
+    body: bytes = b""
+    is_resource: bool = False
+    verb: str = ""
+    group: str = ""
+    version: str = ""
+    resource: str = ""
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+    audit_id: str = ""
+    warnings: list[str] = field(default_factory=list)
+    """Texts of Warning headers, in order; the dispatcher writes them."""
+
+    def parameter(self, name: str) -> str:
+        """The first value of a query parameter; empty when it is absent."""
+        values = self.query.get(name)
+        return values[0] if values else ""
+
+    def flag(self, name: str) -> bool:
+        """A boolean query parameter: present, and neither `false` nor `0`."""
+        values = self.query.get(name)
+        return bool(values) and values[0] not in ("false", "0")

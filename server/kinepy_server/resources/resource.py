@@ -1,0 +1,141 @@
+"""What the server knows of one resource in one API version.
+
+Built-ins come from the data files, custom resources from CustomResourceDefinitions: the same values,
+the same code path. Handlers ask these values; they never compare a resource's name.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+JsonObject = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Subresource:
+    """A subresource as discovery shows it. Group and version are empty when they are the parent's."""
+
+    name: str
+    kind: str
+    verbs: Sequence[str]
+    group: str = ""
+    version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of the resource's Table."""
+
+    name: str
+    type: str
+    format: str
+    description: str
+    priority: int
+
+
+class Strategy(Protocol):
+    """What a type does besides what all types do. Objects are plain JSON values in this API version.
+
+    `prepare_*` and `default` change `new` in place; `validate_*` return causes in the original's order
+    and never raise for what a client sent.
+    """
+
+    def default(self, new: JsonObject) -> None:
+        """Fill in defaults, on create and update, after decoding."""
+        ...
+
+    def prepare_create(self, new: JsonObject) -> None:
+        """Drop and set what the server decides on create (status, generation, ...)."""
+        ...
+
+    def prepare_update(self, new: JsonObject, old: JsonObject, *, subresource: str) -> None:
+        """Take from the stored object what this endpoint may not change; bump the generation."""
+        ...
+
+    def validate_create(self, new: JsonObject) -> Sequence["FieldError"]:
+        """Problems of a new object beyond its metadata."""
+        ...
+
+    def validate_update(self, new: JsonObject, old: JsonObject, *, subresource: str) -> Sequence["FieldError"]:
+        """Problems of a changed object beyond its metadata."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """One field's problem; `text` is the whole cause message, such as `Required value: name is needed`."""
+
+    field: str
+    reason: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resource:
+    """One resource in one API version."""
+
+    group: str
+    version: str
+    plural: str
+    singular: str
+    kind: str
+    list_kind: str
+    namespaced: bool
+    verbs: Sequence[str]
+    short_names: Sequence[str] = ()
+    categories: Sequence[str] = ()
+    storage_version_hash: str = ""
+    subresources: Mapping[str, Subresource] = field(default_factory=dict)
+
+    key_prefix: str
+    """The store's prefix without trailing slash, such as `/registry/configmaps`; `/` + namespace and `/` + name follow."""
+    storage_api_version: str
+    """apiVersion of what is stored; where it differs from this one, `from_storage` and `to_storage` convert."""
+    from_storage: Callable[[JsonObject], JsonObject] | None = None
+    to_storage: Callable[[JsonObject], JsonObject] | None = None
+
+    # behaviour, from the fact tables
+    name_rule: str
+    unconditional_update: bool
+    create_on_update: bool
+    delete_returns_object: bool
+    has_generation: bool
+    validates_finalizer_names: bool = True
+    """Core types refuse unqualified finalizers; custom resources only warn."""
+    default_propagation: str = "Background"
+    list_items_carry_kind: bool = False
+    field_labels: Mapping[str, Callable[[JsonObject], str]] = field(default_factory=dict)
+    """Selectable fields beyond metadata.name and metadata.namespace, read from an object in this version."""
+    field_label_error: str = "field label not supported: {label}"
+    protobuf: bool = True
+
+    strategy: Strategy
+    schema: str
+    """Name of the type in the schema table, used for decoding, managed fields, patches and OpenAPI."""
+    columns: Sequence[Column] = ()
+    cells: Callable[[JsonObject, float], Sequence[Any]] | None = None
+    """The Table cells of an object at an instant (seconds since 1970)."""
+
+    @property
+    def api_version(self) -> str:
+        """`group/version`, or `version` for the core group."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def qualified(self) -> str:
+        """How messages name the resource: `configmaps`, `leases.coordination.k8s.io`."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @property
+    def qualified_kind(self) -> str:
+        """How validation messages name the kind: `ConfigMap`, `Lease.coordination.k8s.io`."""
+        return f"{self.kind}.{self.group}" if self.group else self.kind
+
+    def key(self, namespace: str, name: str) -> bytes:
+        """The store's key of an object."""
+        middle = f"{self.key_prefix}/{namespace}/{name}" if self.namespaced else f"{self.key_prefix}/{name}"
+        return middle.encode()
+
+    def list_prefix(self, namespace: str) -> bytes:
+        """The store's prefix of a collection, with its trailing slash; all namespaces for an empty one."""
+        return (f"{self.key_prefix}/{namespace}/" if namespace else f"{self.key_prefix}/").encode()

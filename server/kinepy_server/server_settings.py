@@ -1,0 +1,22 @@
+"""Every setting of the HTTP face, with its bound and its unit in its name."""
+
+from dataclasses import dataclass
+
+KIB, MIB = 1024, 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSettings:
+    """Settings of one HTTP server. Durations are in seconds (`_s`), sizes in bytes (`_bytes`)."""
+
+    body_bytes_max: int = 3 * MIB
+    gzip_bytes_min: int = 128 * KIB
+    request_timeout_s: float = 60.0
+    write_timeout_s: float = 34.0
+    future_revision_wait_s: float = 3.0
+    watch_timeout_min_s: float = 1800.0
+    bookmark_interval_s: float = 50.0
+    event_ttl_s: int = 3600
+    json_patch_operations_max: int = 10_000
+    advertised_address: str = ""
+    """host:port of `serverAddressByClientCIDRs`; the address served when empty."""
