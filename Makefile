@@ -1,0 +1,58 @@
+# make run    set up everything, then serve (ARGS="--insecure" and so on)
+# make test   set up everything, then run all tests (ARGS="tests/cli" and so on)
+# make check  format, lint, types, import contracts, size limits
+# make bench  measure
+
+VENV := .venv
+BIN := $(VENV)/bin
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test check format bench clean
+
+help:
+	@sed -n 's/^# //p' Makefile
+
+# The first Python >= 3.11 that can make virtual environments.
+$(BIN)/python:
+	@for python in python3 python3.13 python3.12 python3.11 python3.14; do \
+	  if $$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then \
+	    echo "making $(VENV) with $$($$python --version)"; exec $$python -m venv $(VENV); \
+	  fi; \
+	done; \
+	echo "kinepy needs Python 3.11 or newer with the venv module: install python3.11 and python3.11-venv" >&2; \
+	exit 1
+
+# Stamps, so that nothing is installed again until pyproject.toml changes.
+$(VENV)/.run-stamp: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[postgres]'
+	@touch $@
+
+$(VENV)/.dev-stamp: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[postgres,dev]'
+	@touch $@ $(VENV)/.run-stamp
+
+setup: $(VENV)/.dev-stamp
+
+run: $(VENV)/.run-stamp
+	@exec $(BIN)/kinepy serve $(ARGS)
+
+test: $(VENV)/.dev-stamp
+	$(BIN)/python -m pytest $(ARGS)
+
+check: $(VENV)/.dev-stamp
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python tests/limits.py
+
+format: $(VENV)/.dev-stamp
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.dev-stamp
+	$(BIN)/python bench/run.py $(ARGS)
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
