@@ -1,0 +1,1 @@
+"""Objects: their stored form and what the server decides about them."""
