@@ -1,0 +1,202 @@
+"""The server's own certificate authority, made once in a folder that replicas share.
+
+ca.crt, ca.key   made on first start; clients trust ca.crt
+server.pem       key and certificate of the server, issued by the CA; anew when a name is missing in it or its
+                 time runs out. It is one file, so that no reader ever meets the key of another certificate.
+"""
+
+import ipaddress
+import socket
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from kinepy_server.auth.files import locked, write_private, write_public
+
+CA_LIFE = timedelta(days=3650)
+SERVER_LIFE = timedelta(days=365)
+SERVER_RENEWED_BEFORE = timedelta(days=30)
+CLOCK_SKEW = timedelta(minutes=5)
+CLUSTER_NAMES = (
+    "localhost",
+    "kubernetes",
+    "kubernetes.default",
+    "kubernetes.default.svc",
+    "kubernetes.default.svc.cluster.local",
+)
+LOOPBACK = ("127.0.0.1", "::1")
+
+
+class BadPki(Exception):
+    """The certificate folder cannot be used; the text is one line and says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFiles:
+    """What TLS needs, as files."""
+
+    ca: Path
+    chain: Path
+    """The server's key and certificate."""
+
+
+def server_names(hosts: Collection[str]) -> Sequence[str]:
+    """All names and addresses that the server's certificate is to hold."""
+    wildcards = {"", "0.0.0.0", "::"}
+    given = [host for host in hosts if host not in wildcards]
+    own = own_addresses() if wildcards & set(hosts) else []
+    return sorted({*CLUSTER_NAMES, *LOOPBACK, *given, *own})
+
+
+def own_addresses() -> Sequence[str]:
+    """This machine's name and the addresses that it stands for: what a wildcard address is reached by."""
+    name = socket.gethostname()
+    try:
+        found = {str(info[4][0]) for info in socket.getaddrinfo(name, None)}
+    except OSError:
+        found = set()
+    return [name, *found]
+
+
+def ensure_pki(folder: Path, hosts: Collection[str], *, now: datetime) -> ServerFiles:
+    """Make what is missing, under a lock, so that many servers may start on one folder at once."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    files = ServerFiles(folder / "ca.crt", folder / "server.pem")
+    names = server_names(hosts)
+    with locked(folder / ".lock"):
+        if not files.ca.exists():
+            _make_ca(files.ca, folder / "ca.key", now=now)
+        if not _serves(files, names, now=now):
+            _issue(files, folder / "ca.key", names=names, now=now)
+    return files
+
+
+def _make_ca(certificate: Path, key: Path, *, now: datetime) -> None:
+    private = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kinepy-ca")])
+    signed = (
+        _builder(subject, subject, private.public_key(), now=now, life=CA_LIFE)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .add_extension(_usage(signs_certificates=True), critical=True)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(private.public_key()), critical=False)
+        .sign(private, hashes.SHA256())
+    )
+    # The certificate comes last: where it is, its key is.
+    write_private(key, _key_pem(private))
+    write_public(certificate, _pem(signed))
+
+
+def _serves(files: ServerFiles, names: Collection[str], *, now: datetime) -> bool:
+    """Whether the certificate there is holds all the names, is this CA's, and is good for a while."""
+    if not files.chain.exists():
+        return False
+    certificate, ca = _read(files.chain), _read(files.ca)
+    lasts = certificate.not_valid_after_utc - now > SERVER_RENEWED_BEFORE
+    return lasts and set(names) <= _names_in(certificate) and _signed_by(certificate, ca)
+
+
+def _names_in(certificate: x509.Certificate) -> set[str]:
+    held = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    addresses = held.get_values_for_type(x509.IPAddress)
+    return {*held.get_values_for_type(x509.DNSName), *(str(address) for address in addresses)}
+
+
+def _signed_by(certificate: x509.Certificate, ca: x509.Certificate) -> bool:
+    try:
+        certificate.verify_directly_issued_by(ca)
+    except (InvalidSignature, ValueError, TypeError):
+        return False
+    return True
+
+
+def _issue(files: ServerFiles, ca_key: Path, *, names: Sequence[str], now: datetime) -> None:
+    ca = _read(files.ca)
+    # Replicas with names of their own share the folder: names are added, or each start would undo the last one.
+    held = _names_in(_read(files.chain)) if files.chain.exists() else set()
+    try:
+        signer = serialization.load_pem_private_key(ca_key.read_bytes(), password=None)
+    except (OSError, ValueError) as error:
+        raise BadPki(
+            f"cannot read {ca_key}, so no certificate can be issued for {', '.join(names)}: "
+            "put the key back, or remove the folder to start with a new CA"
+        ) from error
+    assert isinstance(signer, ec.EllipticCurvePrivateKey), type(signer)
+    private = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kinepy")])
+    alternatives = x509.SubjectAlternativeName([_general_name(name) for name in sorted(held.union(names))])
+    signed = (
+        _builder(subject, ca.subject, private.public_key(), now=now, life=SERVER_LIFE)
+        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(_usage(signs_certificates=False), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(alternatives, critical=False)
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key()), critical=False
+        )
+        .sign(signer, hashes.SHA256())
+    )
+    write_private(files.chain, _key_pem(private) + _pem(signed))
+
+
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, *, now: datetime, life: timedelta
+) -> x509.CertificateBuilder:
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - CLOCK_SKEW)
+        .not_valid_after(now + life)
+    )
+
+
+def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=True,
+        key_cert_sign=signs_certificates,
+        crl_sign=signs_certificates,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _general_name(name: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ipaddress.ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)
+
+
+def _read(path: Path) -> x509.Certificate:
+    try:
+        return x509.load_pem_x509_certificate(path.read_bytes())
+    except ValueError as error:
+        raise BadPki(f"{path} is no certificate: remove it and it is made anew") from error
+
+
+def _pem(certificate: x509.Certificate) -> str:
+    return certificate.public_bytes(serialization.Encoding.PEM).decode()
+
+
+def _key_pem(key: ec.EllipticCurvePrivateKey) -> str:
+    return key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    ).decode()
+
+
+def utc_now(now_us: int) -> datetime:
+    """A clock's microseconds as an instant."""
+    return datetime.fromtimestamp(now_us / 1e6, UTC)

@@ -1,0 +1,47 @@
+"""Bearer tokens: the admin's own, and a file of them."""
+
+import csv
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+
+from kinepy_server.auth.authenticate import authenticated
+from kinepy_server.auth.files import write_private
+from kinepy_server.auth.user import User
+
+TOKEN_BYTES = 32
+
+
+class BadTokenFile(Exception):
+    """The token file cannot be used; the text is one line and says what to do."""
+
+
+def admin_token(path: Path) -> str:
+    """The admin's token, made on first use and kept, so that kubeconfig files that were copied stay good."""
+    try:
+        token = path.read_text().strip()
+    except FileNotFoundError:
+        token = ""
+    token = token or secrets.token_urlsafe(TOKEN_BYTES)
+    write_private(path, token + "\n")
+    return token
+
+
+def token_file(path: Path) -> Mapping[str, User]:
+    """Users by token, from lines of `token,user,uid[,"group1,group2"]`, the form that kube-apiserver reads."""
+    try:
+        text = path.read_text()
+    except OSError as error:
+        raise BadTokenFile(f"cannot read the token file {path}: {error.strerror}") from error
+    users: dict[str, User] = {}
+    for number, row in enumerate(csv.reader(text.splitlines()), 1):
+        fields = [field.strip() for field in row]
+        if not any(fields) or fields[0].startswith("#"):
+            continue
+        if len(fields) < 3 or not fields[0] or not fields[1]:
+            raise BadTokenFile(
+                f'{path}, line {number}: write token,user,uid or token,user,uid,"group1,group2"'
+            )
+        groups = [group.strip() for group in fields[3].split(",")] if len(fields) > 3 and fields[3] else []
+        users[fields[0]] = authenticated(fields[1], groups, uid=fields[2])
+    return users
