@@ -1,20 +1,23 @@
 """What the handlers of one server share."""
 
-from dataclasses import dataclass
+import asyncio
+from dataclasses import dataclass, field
 from random import Random
 
 from kinepy import Store
-from kinepy.clock import Clock
+from kinepy.clock import Clock, SystemClock
 from kinepy_server.resources.registry import Registry
 from kinepy_server.server_settings import ServerSettings
 
 
 @dataclass(slots=True)
 class Context:
-    """Made once by the application; handed to every handler beside the request."""
+    """Made once for the application; handed to every handler beside the request."""
 
     store: Store
     registry: Registry
-    settings: ServerSettings
-    clock: Clock
-    random: Random
+    settings: ServerSettings = field(default_factory=ServerSettings)
+    clock: Clock = field(default_factory=SystemClock)
+    random: Random = field(default_factory=Random)
+    shutdown: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set it when the server is about to stop: all streams then end cleanly, before connections are closed."""

@@ -12,8 +12,9 @@ class Request:
 
     `headers` has lower-case names; of a repeated header the values are joined by ", ". `query` keeps
     every value of a parameter, in order. Of the meaning, absent parts are empty strings; `verb` is one of
-    get list watch create update patch delete deletecollection, or the lower-case method when the path
-    is no resource path. `body` was read whole (empty for watch) and is at most the limit long.
+    get list watch create update patch delete deletecollection, empty for another method, or the lower-case
+    method when the path is no resource path. As in the original, a request for a namespace itself has its
+    name as `namespace` too. `body` was read whole (empty for watch) and is at most the limit long.
     """
 
     method: str
@@ -28,6 +29,7 @@ class Request:
     version: str = ""
     resource: str = ""
     subresource: str = ""
+    extra_path: bool = False
     namespace: str = ""
     name: str = ""
     audit_id: str = ""

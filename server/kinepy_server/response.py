@@ -4,16 +4,22 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 
 JSON = "application/json"
+TEXT = "text/plain; charset=utf-8"
 
 
 @dataclass(slots=True)
 class Response:
-    """A whole answer. `body` may come in parts, which are sent as one body with one Content-Length."""
+    """A whole answer. `body` may come in parts, which are sent as one body with one Content-Length.
+
+    JSON is sent as the original does: followed by a newline, or indented when the client asks for it.
+    `verbatim` sends exactly these bytes.
+    """
 
     status: int
     body: bytes | Sequence[bytes]
     content_type: str = JSON
     headers: dict[str, str] = field(default_factory=dict)
+    verbatim: bool = False
 
 
 @dataclass(slots=True)

@@ -1,0 +1,139 @@
+"""Writing answers to the connection: headers, indentation, compression, streams."""
+
+import asyncio
+import gzip
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping, Sequence
+from contextlib import aclosing
+from typing import Any, TypeAlias, cast
+
+import orjson
+
+from kinepy_server.errors import PlainError, StatusError, status_body
+from kinepy_server.request import Request
+from kinepy_server.response import JSON, TEXT, Response, StreamResponse
+from kinepy_server.warnings import warning_headers
+
+Message: TypeAlias = MutableMapping[str, Any]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+HeaderList: TypeAlias = list[tuple[bytes, bytes]]
+
+_CACHE_CONTROL = (b"cache-control", b"no-cache, private")
+_NO_SNIFF = (b"x-content-type-options", b"nosniff")
+_BROWSERS = ("curl", "Wget", "Mozilla/5.0")
+
+
+def error_response(error: StatusError | PlainError) -> Response:
+    """The answer to a request that failed."""
+    if isinstance(error, PlainError):
+        return Response(error.code, error.text.encode(), TEXT)
+    headers = {"retry-after": str(error.retry_after_s)} if error.retry_after_s else {}
+    return Response(error.code, status_body(error), headers=headers)
+
+
+def wants_pretty(request: Request) -> bool:
+    """Whether JSON is to be indented (HTTP-10): asked for, or a person seems to be reading."""
+    asked = request.query.get("pretty")
+    if asked is not None:
+        return request.flag("pretty")
+    return request.headers.get("user-agent", "").startswith(_BROWSERS)
+
+
+def header_list(request: Request, answer: Response | StreamResponse) -> HeaderList:
+    """The headers of an answer, without its length."""
+    headers = [(b"audit-id", request.audit_id.encode("latin-1")), (b"content-type", answer.content_type.encode())]
+    own = answer.headers
+    if not own or not any(name.lower() == "cache-control" for name in own):
+        headers.append(_CACHE_CONTROL)
+    if own:
+        headers.extend((name.lower().encode(), value.encode("latin-1")) for name, value in own.items())
+    if answer.status == 403 or answer.content_type is TEXT:
+        headers.append(_NO_SNIFF)
+    if request.warnings:
+        headers.extend((b"warning", value) for value in warning_headers(request.warnings))
+    return headers
+
+
+async def send_response(request: Request, response: Response, send: Send, *, gzip_bytes_min: int) -> None:
+    """Send a whole answer."""
+    headers = header_list(request, response)
+    body = _body(request, response)
+    if len(body) > gzip_bytes_min and "gzip" in request.headers.get("accept-encoding", ""):
+        # Level 1 as the original; in a thread, since compressing holds up the loop but not the interpreter.
+        body = await asyncio.to_thread(gzip.compress, body, 1, mtime=0)
+        headers += ((b"content-encoding", b"gzip"), (b"vary", b"Accept-Encoding"))
+    if request.method == "HEAD":
+        body = b""
+    headers.append((b"content-length", str(len(body)).encode()))
+    await send({"type": "http.response.start", "status": response.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _body(request: Request, response: Response) -> bytes:
+    whole = response.body if isinstance(response.body, bytes) else None
+    if response.verbatim or response.content_type is not JSON and response.content_type != JSON:
+        return whole if whole is not None else b"".join(response.body)  # type: ignore[arg-type]
+    if wants_pretty(request):
+        return _indented(whole if whole is not None else b"".join(cast(Sequence[bytes], response.body)))
+    if whole is not None:
+        return whole + b"\n"
+    return b"".join((*cast(Sequence[bytes], response.body), b"\n"))
+
+
+def _indented(body: bytes) -> bytes:
+    return orjson.dumps(orjson.loads(body), option=orjson.OPT_INDENT_2)
+
+
+class Streams:
+    """The open streams of a server, so that all can be ended when it stops."""
+
+    def __init__(self) -> None:
+        self._open: set[asyncio.Timeout] = set()
+        self._ended = False
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def end_all(self) -> None:
+        """End every stream, also those that start later."""
+        self._ended = True
+        for stream in self._open:
+            _end(stream)
+
+    async def send(self, request: Request, stream: StreamResponse, *, send: Send, receive: Receive) -> None:
+        """Send a chunked answer until its chunks end, the client goes away or the server stops."""
+        headers = header_list(request, stream)
+        await send({"type": "http.response.start", "status": stream.status, "headers": headers})
+        # An empty first part makes the server write the headers at once.
+        await send({"type": "http.response.body", "body": b"", "more_body": True})
+        gone = asyncio.ensure_future(_disconnected(receive))
+        try:
+            await self._send_chunks(stream.chunks, send, gone)
+        finally:
+            gone.cancel()
+        await send({"type": "http.response.body", "body": b""})
+
+    async def _send_chunks(self, chunks: AsyncIterator[bytes], send: Send, gone: asyncio.Future[None]) -> None:
+        async with aclosing(cast(Any, chunks)):
+            try:
+                # A deadline that is set from outside ends the wait wherever it is.
+                async with asyncio.timeout(0 if self._ended else None) as scope:
+                    self._open.add(scope)
+                    gone.add_done_callback(lambda _: _end(scope))
+                    async for chunk in chunks:
+                        await send({"type": "http.response.body", "body": chunk, "more_body": True})
+            except TimeoutError:
+                if not scope.expired():
+                    raise
+            finally:
+                self._open.discard(scope)
+
+
+def _end(scope: asyncio.Timeout) -> None:
+    if not scope.expired():
+        scope.reschedule(asyncio.get_running_loop().time())
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

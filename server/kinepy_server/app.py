@@ -1,0 +1,193 @@
+"""The ASGI application: from a connection's request to a handler and back.
+
+One raw endpoint serves everything, since wrapping bodies costs more than most requests do. The order is
+the original's: time limit, authentication, authorization, address, body, handler.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, TypeAlias
+from uuid import uuid4
+
+from starlette.routing import Router
+
+from kinepy.errors import KinepyError
+from kinepy_server.answer import Receive, Send, Streams, error_response, send_response
+from kinepy_server.body import read_body
+from kinepy_server.context import Context
+from kinepy_server.controllers import ALL_CONTROLLERS, running_controllers
+from kinepy_server.deadline import request_deadline_s
+from kinepy_server.dispatch import Pages, respond
+from kinepy_server.errors import PlainError, StatusError, timeout, unauthorized
+from kinepy_server.library_errors import translate
+from kinepy_server.request import Request
+from kinepy_server.request_info import decode_path, parse_query, parse_request
+from kinepy_server.response import TEXT, Response, StreamResponse
+from kinepy_server.seams import Authenticate, Authorize, Observer, Page
+
+Scope: TypeAlias = Mapping[str, Any]
+
+_log = logging.getLogger("kinepy.http")
+_BODY_METHODS = frozenset(("POST", "PUT", "PATCH", "DELETE"))
+_PANIC = b"This request caused apiserver to panic. Look in the logs for details.\n"
+_NOBODY: Any = None
+"""The user until authentication has found one; nothing reads it before."""
+
+
+def create_app(
+    context: Context,
+    *,
+    authenticate: Authenticate,
+    authorize: Authorize,
+    pages: Sequence[Page] = (),
+    controllers: Collection[str] = ALL_CONTROLLERS,
+    observer: Observer | None = None,
+) -> "Application":
+    """The application over an open store. It opens and closes nothing itself.
+
+    Its lifespan makes the bootstrap objects and runs the controllers. Set `context.shutdown` before the
+    server closes its connections, so that watches end cleanly.
+    """
+    return Application(
+        context,
+        authenticate=authenticate,
+        authorize=authorize,
+        pages=Pages(pages),
+        controllers=controllers,
+        observer=observer,
+    )
+
+
+class Application:
+    """An ASGI application; see `create_app`."""
+
+    def __init__(
+        self,
+        context: Context,
+        *,
+        authenticate: Authenticate,
+        authorize: Authorize,
+        pages: Pages,
+        controllers: Collection[str],
+        observer: Observer | None,
+    ) -> None:
+        self.context = context
+        self.streams = Streams()
+        self._authenticate, self._authorize = authenticate, authorize
+        self._pages, self._controllers, self._observer = pages, controllers, observer
+        self._router = Router(lifespan=self._lifespan)
+
+    async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
+        """Serve one ASGI connection scope."""
+        if scope["type"] == "http":
+            await self._serve(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await self._router(scope, receive, send)
+        else:
+            await refuse_websocket(send)
+
+    @asynccontextmanager
+    async def _lifespan(self, _: object) -> AsyncIterator[None]:
+        async with running_controllers(self.context, self._controllers):
+            ender = asyncio.create_task(self._end_streams_at_shutdown())
+            try:
+                yield
+            finally:
+                self.context.shutdown.set()
+                await ender
+
+    async def _end_streams_at_shutdown(self) -> None:
+        await self.context.shutdown.wait()
+        self.streams.end_all()
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = time.perf_counter()
+        request = _bare_request(scope)
+        answer = await self._answer(request, scope, receive)
+        if isinstance(answer, StreamResponse):
+            await self._stream(request, answer, receive=receive, send=send)
+        else:
+            await send_response(request, answer, send, gzip_bytes_min=self.context.settings.gzip_bytes_min)
+        if self._observer is not None:
+            self._observer.finished(request, code=answer.status, seconds=time.perf_counter() - started)
+
+    async def _stream(
+        self, request: Request, answer: StreamResponse, *, receive: Receive, send: Send
+    ) -> None:
+        if self._observer is not None:
+            self._observer.stream_started(request)
+        try:
+            await self.streams.send(request, answer, send=send, receive=receive)
+        finally:
+            if self._observer is not None:
+                self._observer.stream_finished(request)
+
+    async def _answer(self, request: Request, scope: Scope, receive: Receive) -> Response | StreamResponse:
+        try:
+            _understand(request, scope)
+            if request.verb == "watch":
+                return await self._handle(request, scope, receive)
+            deadline_s = request_deadline_s(request, self.context.settings)
+            async with asyncio.timeout(deadline_s) as limit:
+                return await self._handle(request, scope, receive)
+        except (StatusError, PlainError) as error:
+            return error_response(error)
+        except KinepyError as error:
+            return error_response(translate(error))
+        except TimeoutError:
+            if limit.expired():
+                return error_response(timeout("request did not complete within the allotted timeout"))
+            return self._panic(request)
+        except Exception:
+            return self._panic(request)
+
+    async def _handle(self, request: Request, scope: Scope, receive: Receive) -> Response | StreamResponse:
+        user = self._authenticate(request.headers, _client_certificate(scope))
+        if user is None:
+            raise unauthorized()
+        request.user = user
+        self._authorize(request)
+        if request.method in _BODY_METHODS:
+            request.body = await read_body(
+                request.headers, receive, limit_bytes=self.context.settings.body_bytes_max
+            )
+        return await respond(self.context, request, self._pages)
+
+    @staticmethod
+    def _panic(request: Request) -> Response:
+        _log.exception("%s %s failed (audit id %s)", request.method, request.path, request.audit_id)
+        return Response(500, _PANIC, TEXT)
+
+
+def _bare_request(scope: Scope) -> Request:
+    headers: dict[str, str] = {}
+    for name_bytes, value_bytes in scope["headers"]:
+        name, value = name_bytes.decode("latin-1"), value_bytes.decode("latin-1")
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    audit_id = headers.get("audit-id") or str(uuid4())
+    return Request(scope["method"], "", {}, headers, _NOBODY, audit_id=audit_id)
+
+
+def _understand(request: Request, scope: Scope) -> None:
+    request.path = decode_path(scope["raw_path"])
+    request.query = parse_query(scope["query_string"])
+    info = parse_request(request.method, request.path, request.query)
+    request.is_resource, request.verb = info.is_resource, info.verb
+    if info.is_resource:
+        request.group, request.version, request.resource = info.group, info.version, info.resource
+        request.namespace, request.name = info.namespace, info.name
+        request.subresource, request.extra_path = info.subresource, info.extra
+
+
+def _client_certificate(scope: Scope) -> bytes | None:
+    tls = scope.get("extensions", {}).get("tls")
+    chain = tls.get("client_cert_chain") if tls else None
+    return chain[0].encode() if chain else None
+
+
+async def refuse_websocket(send: Send) -> None:
+    """Close a websocket before it opens: the server then answers 403."""
+    await send({"type": "websocket.close", "code": 1008})
