@@ -30,9 +30,9 @@ def load(url: str, operation: str, **options: str | int) -> dict[str, Any]:
     for name, value in options.items():
         arguments += [f"-{name}", str(value)]
     binary = build()
-    command = [binary] if binary else [sys.executable, str(HERE / "python_load.py")]
+    command = [binary] if binary else [sys.executable, "-m", "bench.python_load"]
     print("$", shlex.join([Path(command[-1]).name, *arguments]), flush=True)
-    done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=True)
+    done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=True, cwd=HERE.parent)
     figures: dict[str, Any] = json.loads(done.stdout)
     if figures["errors"]:
         raise SystemExit(f"{operation} met errors: {figures['errors']}")

@@ -1,6 +1,6 @@
 """kload's operations in Python, for machines without Go: slower, so its figures are a lower bound.
 
-python bench/python_load.py -url http://127.0.0.1:8001 -op create -clients 64 -total 5000
+python -m bench.python_load -url http://127.0.0.1:8001 -op create -clients 64 -total 5000
 """
 
 import argparse

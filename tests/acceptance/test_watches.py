@@ -73,7 +73,11 @@ def test_a12_a_watch_can_start_right_after_the_compaction(client: Client, place:
 def test_a13_an_idle_watch_with_bookmarks_survives_compaction(
     client: Client, place: Place, empty: Place
 ) -> None:
-    options = {"allowWatchBookmarks": "true", "timeoutSeconds": 4, "resourceVersion": client.revision()}
+    options: dict[str, str | int] = {
+        "allowWatchBookmarks": "true",
+        "timeoutSeconds": 4,
+        "resourceVersion": client.revision(),
+    }
     with client.watch(empty.configmaps, **options) as events:
         client.create("noise", namespace=place.namespace)
         newest = client.revision()
