@@ -10,6 +10,9 @@ from typing import Any, Protocol
 
 JsonObject = dict[str, Any]
 
+INTERNAL_PACKAGES = {"": "core", "events.k8s.io": "core"}
+"""Groups whose internal types are not in a package named like the group's first label."""
+
 
 @dataclass(frozen=True, slots=True)
 class Subresource:
@@ -106,7 +109,10 @@ class Resource:
     list_items_carry_kind: bool = False
     field_labels: Mapping[str, Callable[[JsonObject], str]] = field(default_factory=dict)
     """Selectable fields beyond metadata.name and metadata.namespace, read from an object in this version."""
+    selects_namespace: bool = True
+    """Whether metadata.namespace is a selectable field (not of Namespaces)."""
     field_label_error: str = "field label not supported: {label}"
+    """With places for `{label}` and `{kind}`."""
     protobuf: bool = True
 
     strategy: Strategy
@@ -130,6 +136,11 @@ class Resource:
     def qualified_kind(self) -> str:
         """How validation messages name the kind: `ConfigMap`, `Lease.coordination.k8s.io`."""
         return f"{self.kind}.{self.group}" if self.group else self.kind
+
+    @property
+    def internal_package(self) -> str:
+        """The package of the original's internal type, which some messages name: `core`, `coordination`."""
+        return INTERNAL_PACKAGES.get(self.group) or self.group.partition(".")[0]
 
     def key(self, namespace: str, name: str) -> bytes:
         """The store's key of an object."""

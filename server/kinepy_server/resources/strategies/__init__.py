@@ -1,0 +1,1 @@
+"""What single types do beyond what all types do."""

@@ -1,0 +1,1 @@
+"""Types of the API: their tables, and decoders compiled from them."""

@@ -1,0 +1,313 @@
+"""From a type to the function that decodes it.
+
+A decoder takes a value, the path to it (for messages only: a chain of parent and name, so that going down
+costs one tuple) and the list that collects unknown fields. It may change the value in place.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, TypeAlias
+
+from kinepy_server.schema.go_json import kind_of
+from kinepy_server.schema.scalars import base64_text
+from kinepy_server.schema.times import time_text
+from kinepy_server.schema.types import Kind, Property, Type, type_named
+
+Path: TypeAlias = tuple[Any, str | int] | None
+Decoder: TypeAlias = Callable[[Any, Path, list[str]], Any]
+
+INTEGER_BOUNDS = {"int32": 2**31, "int64": 2**63, "": 2**63}
+CONTAINERS = (Kind.OBJECT, Kind.MAP, Kind.LIST)
+
+
+class Mismatch(Exception):
+    """A value of another JSON type than its field's. On its way up it learns where it happened."""
+
+    def __init__(self, found: str, go_type: str) -> None:
+        super().__init__()
+        self.found, self.go_type = found, go_type
+        self.struct = ""
+        self.fields: list[str] = []
+
+    def within(self, struct: str, name: str) -> None:
+        """The mismatch is in the field `name` of a struct type."""
+        self.struct = self.struct or struct
+        self.fields.insert(0, name)
+
+    def __str__(self) -> str:
+        where = f"Go struct field {self.struct}.{'.'.join(self.fields)}" if self.struct else "Go value"
+        return f"json: cannot unmarshal {self.found} into {where} of type {self.go_type}"
+
+
+def path_text(path: Path) -> str:
+    """How messages write a path: `spec.items[0].name`."""
+    parts: list[str] = []
+    while path is not None:
+        path, name = path
+        parts.append(f"[{name}]" if isinstance(name, int) else f".{name}")
+    return "".join(reversed(parts)).removeprefix(".")
+
+
+@cache
+def compiled(schema: str) -> Decoder:
+    """The decoder of a schema name."""
+    return decoder_of(type_named(schema))
+
+
+def decoder_of(of: Type) -> Decoder:
+    """The decoder of a type."""
+    match of.kind:
+        case Kind.OBJECT:
+            return _object(of)
+        case Kind.MAP:
+            return _map(of)
+        case Kind.LIST:
+            return _list(of)
+        case Kind.INTEGER:
+            return _integer(of)
+        case Kind.TIME | Kind.MICRO_TIME:
+            return _time(micro=of.kind is Kind.MICRO_TIME)
+        case Kind.STRING:
+            return _exact(of, str)
+        case Kind.BOOLEAN:
+            return _exact(of, bool)
+        case Kind.NUMBER:
+            return _number(of)
+        case Kind.BYTES:
+            return _bytes(of)
+        case Kind.ANY:
+            return lambda value, path, problems: value
+        case Kind.INT_OR_STRING:
+            return _int_or_string
+        case Kind.QUANTITY:
+            return _quantity
+
+
+def zero_of(of: Type) -> Any:
+    """The zero value of a type that is no pointer, as the encoder shows it; a new one each time."""
+    match of.kind:
+        case Kind.OBJECT:
+            return _lazy(of)({}, None, [])
+        case Kind.STRING | Kind.BYTES:
+            return ""
+        case Kind.INTEGER | Kind.NUMBER | Kind.INT_OR_STRING:
+            return 0
+        case Kind.BOOLEAN:
+            return False
+        case Kind.QUANTITY:
+            return "0"
+        case _:
+            return None
+
+
+def _lazy(of: Type) -> Decoder:
+    """The decoder of an object type, compiled on first use: types may contain themselves."""
+    return compiled(of.name) if of.name else decoder_of(of)
+
+
+def _shown_when_absent(prop: Property) -> bool:
+    """Whether the encoder shows the field even when nothing set it."""
+    if prop.pointer or prop.omit_zero:
+        return not prop.omit_empty and not prop.omit_zero
+    struct = prop.type.kind in (Kind.OBJECT, Kind.TIME, Kind.MICRO_TIME, Kind.INT_OR_STRING, Kind.QUANTITY)
+    return struct or not prop.omit_empty
+
+
+def _hidden_when_empty(prop: Property) -> bool:
+    """Whether the encoder leaves the field out when it holds the zero value."""
+    if prop.omit_zero:
+        return True
+    return prop.omit_empty and not prop.pointer and prop.type.kind not in (Kind.OBJECT, Kind.INT_OR_STRING)
+
+
+def _absent_value(prop: Property) -> Callable[[], Any]:
+    return (lambda: None) if prop.pointer else (lambda: zero_of(prop.type))
+
+
+def _object(of: Type) -> Decoder:
+    go, struct = of.go, of.name.rpartition(".")[2]
+    texts: dict[str, bool] = {}
+    others: dict[str, tuple[Decoder, bool, bool]] = {}
+    for name, prop in of.properties.items():
+        hidden = _hidden_when_empty(prop)
+        if prop.type.kind is Kind.STRING:
+            texts[name] = hidden
+        else:
+            others[name] = (_member(prop.type), prop.type.kind in CONTAINERS, hidden)
+    text_types = {name: prop.type.go for name, prop in of.properties.items()}
+    filled = tuple((name, _absent_value(prop)) for name, prop in of.properties.items() if _shown_when_absent(prop))
+
+    def decode(value: Any, path: Path, problems: list[str]) -> Any:
+        if type(value) is not dict:
+            raise Mismatch(kind_of(value), go)
+        dropped = None
+        name = ""
+        try:
+            for name, member in value.items():
+                hidden = texts.get(name)
+                if hidden is not None:
+                    if type(member) is str:
+                        if member or not hidden:
+                            continue
+                    elif member is not None:
+                        raise Mismatch(kind_of(member), text_types[name])
+                else:
+                    other = others.get(name)
+                    if other is None:
+                        problems.append(f'unknown field "{path_text((path, name))}"')
+                    elif member is not None:
+                        decoder, container, hidden = other
+                        decoded = decoder(member, (path, name) if container else path, problems)
+                        if decoded is not None and (decoded or not hidden):
+                            if decoded is not member:
+                                value[name] = decoded
+                            continue
+                if dropped is None:
+                    dropped = []
+                dropped.append(name)
+        except Mismatch as mismatch:
+            mismatch.within(struct, name)
+            raise
+        if dropped is not None:
+            for name in dropped:
+                del value[name]
+        for name, absent in filled:
+            if name not in value:
+                value[name] = absent()
+        return value
+
+    return decode
+
+
+def _member(of: Type) -> Decoder:
+    if of.kind is not Kind.OBJECT:
+        return decoder_of(of)
+    found: list[Decoder] = []
+
+    def decode(value: Any, path: Path, problems: list[str]) -> Any:
+        if not found:
+            found.append(_lazy(of))
+        return found[0](value, path, problems)
+
+    return decode
+
+
+def _map(of: Type) -> Decoder:
+    items, go = _items(of), of.go
+    element, of_texts = _member(items), items.kind is Kind.STRING
+
+    def decode(value: Any, path: Path, problems: list[str]) -> Any:
+        if type(value) is not dict:
+            raise Mismatch(kind_of(value), go)
+        for key, member in value.items():
+            if of_texts and type(member) is str:
+                continue
+            if member is None:
+                value[key] = zero_of(items)
+            else:
+                decoded = element(member, (path, key), problems)
+                if decoded is not member:
+                    value[key] = decoded
+        return value
+
+    return decode
+
+
+def _list(of: Type) -> Decoder:
+    items, go = _items(of), of.go
+    element, of_texts = _member(items), items.kind is Kind.STRING
+
+    def decode(value: Any, path: Path, problems: list[str]) -> Any:
+        if type(value) is not list:
+            raise Mismatch(kind_of(value), go)
+        for index, member in enumerate(value):
+            if of_texts and type(member) is str:
+                continue
+            if member is None:
+                value[index] = zero_of(items)
+            else:
+                decoded = element(member, (path, index), problems)
+                if decoded is not member:
+                    value[index] = decoded
+        return value
+
+    return decode
+
+
+def _items(of: Type) -> Type:
+    assert of.items is not None
+    return of.items
+
+
+def _exact(of: Type, python: type) -> Decoder:
+    go = of.go
+
+    def decode(value: Any, path: Path, problems: list[str]) -> Any:
+        if type(value) is not python:
+            raise Mismatch(kind_of(value), go)
+        return value
+
+    return decode
+
+
+def _integer(of: Type) -> Decoder:
+    go, bound = of.go, INTEGER_BOUNDS[of.format]
+
+    def decode(value: Any, path: Path, problems: list[str]) -> Any:
+        if type(value) is int:
+            if -bound <= value < bound:
+                return value
+        elif type(value) is not float:
+            raise Mismatch(kind_of(value), go)
+        raise Mismatch(f"number {value}", go)
+
+    return decode
+
+
+def _number(of: Type) -> Decoder:
+    go = of.go
+
+    def decode(value: Any, path: Path, problems: list[str]) -> Any:
+        if type(value) is not int and type(value) is not float:
+            raise Mismatch(kind_of(value), go)
+        return value
+
+    return decode
+
+
+def _text(value: Any) -> str:
+    """A text that a type reads by itself: it does not know in which field it is."""
+    if type(value) is not str:
+        raise ValueError(f"json: cannot unmarshal {kind_of(value)} into Go value of type string")
+    return value
+
+
+def _time(*, micro: bool) -> Decoder:
+    return lambda value, path, problems: time_text(_text(value), micro=micro)
+
+
+def _bytes(of: Type) -> Decoder:
+    go = of.go
+
+    def decode(value: Any, path: Path, problems: list[str]) -> Any:
+        if type(value) is not str:
+            raise Mismatch(kind_of(value), go)
+        return base64_text(value)
+
+    return decode
+
+
+def _int_or_string(value: Any, path: Path, problems: list[str]) -> Any:
+    if type(value) is str:
+        return value
+    return _int32(value, path, problems)
+
+
+_int32 = _integer(Type(Kind.INTEGER, "int32", format="int32"))
+
+
+def _quantity(value: Any, path: Path, problems: list[str]) -> Any:
+    """A quantity as text. Its canonical form is the business of the types that have quantities."""
+    return value if type(value) is str else str(value)
+
+
