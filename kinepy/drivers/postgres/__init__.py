@@ -1,0 +1,1 @@
+"""The driver for PostgreSQL 14 and later."""

@@ -1,0 +1,90 @@
+"""Compaction on SQLite."""
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from kinepy.drivers.reading import range_parameters
+from kinepy.drivers.sqlite.connection import Work
+from kinepy.drivers.sqlite.read import PREPARED
+from kinepy.drivers.sqlite.write import UPSERTS
+from kinepy.keys import KeyRange
+from kinepy.revision import Revision
+from kinepy.sql import writes
+
+_PAGES_A_STEP: Final = 256
+_CHECKPOINT_WAIT_MS: Final = 50
+
+
+@contextmanager
+def file_lock(path: str) -> Iterator[bool]:
+    """Try to hold a lock file; tells whether it is held. It dies with the process.
+
+    Never the database file itself: closing any descriptor of it would drop SQLite's own locks on it.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
+    finally:
+        os.close(descriptor)
+
+
+class SqliteMaintenance:
+    """Every call is one short write transaction, made by `transact`; `outside` runs work between transactions."""
+
+    def __init__(
+        self,
+        transact: Callable[[Work[int]], Awaitable[int]],
+        outside: Callable[[Work[int]], Awaitable[int]],
+    ) -> None:
+        self._transact, self._outside = transact, outside
+
+    async def put_floor(self, prefix: bytes, revision: Revision) -> None:
+        text = PREPARED[UPSERTS.raise_floor].text
+        await self._transact(lambda raw: raw.execute(text, (prefix, revision)).rowcount)
+
+    async def delete_superseded(
+        self, key_range: KeyRange, *, after: Revision, upto: Revision, floor: Revision
+    ) -> int:
+        if key_range.is_empty:
+            return 0
+        # A tombstone leads to the row before it, so it goes after that row.
+        deletions = [
+            PREPARED[writes.delete_followed.on(key_range)],
+            PREPARED[writes.delete_tombstones.on(key_range)],
+        ]
+        parameters = {"after": after, "upto": upto, "floor": floor, **range_parameters(key_range)}
+
+        def work(raw: sqlite3.Connection) -> int:
+            return sum(raw.execute(each.text, each.args(parameters)).rowcount for each in deletions)
+
+        return await self._transact(work)
+
+    async def reclaim(self) -> None:
+        while await self._outside(_vacuum_some) > 0:
+            pass
+        await self._outside(_checkpoint)
+
+
+def _vacuum_some(raw: sqlite3.Connection) -> int:
+    """Give some free pages back; returns how many are left."""
+    raw.execute(f"PRAGMA incremental_vacuum({_PAGES_A_STEP})").fetchall()
+    return int(raw.execute("PRAGMA freelist_count").fetchone()[0])
+
+
+def _checkpoint(raw: sqlite3.Connection) -> int:
+    """Move the write-ahead log into the file and start it anew, unless readers need it for longer."""
+    raw.execute(f"PRAGMA busy_timeout = {_CHECKPOINT_WAIT_MS}")
+    try:
+        raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    finally:
+        raw.execute("PRAGMA busy_timeout = 0")
+    return 0
