@@ -1,0 +1,11 @@
+"""The command `kinepy`: reads settings, opens the store, runs.
+
+Modules are imported where they are used, so that `kinepy --help` stays instant and a server starts in a second.
+"""
+
+
+def main() -> None:
+    """Run the command line."""
+    from kinepy_server.cli.commands import app
+
+    app()

@@ -1,0 +1,148 @@
+"""The commands and their options; what they do is in the modules beside this one."""
+
+from typing import Annotated
+
+import typer
+
+from kinepy_server.cli import options as o
+
+app = typer.Typer(
+    name="kinepy",
+    help="The storage and the API of Kubernetes on an ordinary SQL database.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from kinepy import __version__
+
+        typer.echo(f"kinepy {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def kinepy(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """The storage and the API of Kubernetes on an ordinary SQL database."""
+
+
+@app.command()
+def serve(
+    data: o.Data = o.DEFAULT_DATA,
+    database: o.Database = None,
+    listen: o.Listen = o.DEFAULT_LISTEN,
+    etcd_listen: o.EtcdListen = None,
+    workers: o.Workers = 1,
+    controllers: o.Controllers = "all",
+    insecure: o.Insecure = False,
+    insecure_anywhere: o.InsecureAnywhere = False,
+    tls_cert: o.TlsCert = None,
+    tls_key: o.TlsKey = None,
+    tls_san: o.TlsSan = None,
+    token_file: o.TokenFile = None,
+    advertise_url: o.AdvertiseUrl = None,
+    settings: o.Set = None,
+) -> None:
+    """Serve the Kubernetes API until SIGTERM or Ctrl-C."""
+    from kinepy_server.cli.problems import reported
+
+    with reported():
+        from kinepy_server.cli.plan import make_plan
+        from kinepy_server.cli.serve import run
+
+        if etcd_listen is not None:
+            etcd(data, database, etcd_listen)
+        plan = make_plan(
+            data=data,
+            database=database,
+            listen=listen,
+            workers=workers,
+            controllers=controllers,
+            insecure=insecure,
+            insecure_anywhere=insecure_anywhere,
+            tls=(tls_cert, tls_key),
+            tls_san=tls_san or [],
+            token_file=token_file,
+            advertise_url=advertise_url,
+            settings=settings or [],
+        )
+        run(plan)
+
+
+@app.command()
+def etcd(
+    data: o.Data = o.DEFAULT_DATA,
+    database: o.Database = None,
+    listen: o.Listen = "127.0.0.1:2379",
+) -> None:
+    """Serve the etcd v3 API (not in this release)."""
+    typer.echo(
+        "kinepy: the etcd API is not in this release: use `kinepy serve`, the Kubernetes API", err=True
+    )
+    raise SystemExit(2)
+
+
+@app.command()
+def kubeconfig(data: o.Data = o.DEFAULT_DATA) -> None:
+    """Print the kubeconfig that `kinepy serve` wrote."""
+    from kinepy_server.cli.problems import Problem, reported
+
+    with reported():
+        path = data / "kubeconfig"
+        try:
+            typer.echo(path.read_text(), nl=False)
+        except OSError as error:
+            raise Problem(
+                f"cannot read {path} ({error.strerror}): start `kinepy serve` with the same --data first"
+            ) from error
+
+
+@app.command()
+def migrate(data: o.Data = o.DEFAULT_DATA, database: o.Database = None) -> None:
+    """Bring the database's schema up to date; `kinepy serve` does it by itself."""
+    from kinepy_server.cli.upkeep import run_migrate
+
+    run_migrate(data, database)
+
+
+@app.command()
+def status(data: o.Data = o.DEFAULT_DATA, database: o.Database = None) -> None:
+    """Print figures of the store."""
+    from kinepy_server.cli.upkeep import run_status
+
+    run_status(data, database)
+
+
+@app.command()
+def compact(
+    data: o.Data = o.DEFAULT_DATA, database: o.Database = None, to: o.To = None, keep: o.Keep = None
+) -> None:
+    """Give up old history: all before now, before a revision, or all but the last hours."""
+    from kinepy_server.cli.upkeep import run_compact
+
+    run_compact(data, database, to=to, keep=keep)
+
+
+@app.command()
+def check(data: o.Data = o.DEFAULT_DATA, database: o.Database = None) -> None:
+    """Check the log and everything derived from it; exits with 1 when a promise is broken."""
+    from kinepy_server.cli.upkeep import run_check
+
+    run_check(data, database)
+
+
+@app.command("new-epoch")
+def new_epoch(
+    data: o.Data = o.DEFAULT_DATA, database: o.Database = None, reason: o.Reason = "restored from a backup"
+) -> None:
+    """After a restore from backup: jump ahead of every revision that clients may have seen."""
+    from kinepy_server.cli.upkeep import run_new_epoch
+
+    run_new_epoch(data, database, reason=reason)

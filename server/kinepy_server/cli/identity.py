@@ -1,0 +1,76 @@
+"""Who may connect, and the files that tell clients how: certificates, tokens, kubeconfig."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from kinepy.clock import Clock
+from kinepy_server.auth.authenticate import ADMIN, EveryoneIsAdmin, TokenAuthenticator
+from kinepy_server.auth.files import write_private
+from kinepy_server.auth.kubeconfig import client_host, kubeconfig, url_of
+from kinepy_server.auth.tokens import admin_token, token_file
+from kinepy_server.cli.plan import Plan
+from kinepy_server.cli.problems import Problem
+from kinepy_server.seams import Authenticate
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """The files to serve TLS with. `key` is None when the certificate's file holds it too."""
+
+    certificate: Path
+    key: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """The identity of a server. `tls` is None for plain HTTP."""
+
+    url: str
+    authenticate: Authenticate
+    tls: Tls | None
+
+
+def prepare(plan: Plan, *, clock: Clock) -> Identity:
+    """Make or find certificates and tokens, and write the files for clients. The data folder is there."""
+    try:
+        return _insecure(plan) if plan.insecure else _secure(plan, clock=clock)
+    except OSError as error:
+        raise Problem(
+            f"cannot read or write {error.filename} ({error.strerror}): correct its rights"
+        ) from error
+
+
+def served_url(plan: Plan) -> str:
+    """The URL at which clients find the server."""
+    scheme = "http" if plan.insecure else "https"
+    return plan.advertise_url or url_of(scheme, client_host(plan.host), plan.port)
+
+
+def _insecure(plan: Plan) -> Identity:
+    url = served_url(plan)
+    admin_token(plan.data / "admin.token")
+    write_private(plan.data / "kubeconfig", kubeconfig(url))
+    return Identity(url, EveryoneIsAdmin(), None)
+
+
+def _secure(plan: Plan, *, clock: Clock) -> Identity:
+    url = served_url(plan)
+    tls, ca_pem = _tls(plan, clock=clock)
+    token = admin_token(plan.data / "admin.token")
+    users = dict(token_file(plan.token_file)) if plan.token_file else {}
+    users[token] = ADMIN
+    write_private(plan.data / "kubeconfig", kubeconfig(url, ca_pem=ca_pem, token=token))
+    return Identity(url, TokenAuthenticator(users), tls)
+
+
+def _tls(plan: Plan, *, clock: Clock) -> tuple[Tls, str]:
+    """What to serve with, and what clients are to trust."""
+    if plan.tls_cert is not None:
+        return Tls(plan.tls_cert, plan.tls_key), plan.tls_cert.read_text()
+    from urllib.parse import urlsplit
+
+    from kinepy_server.auth.pki import ensure_pki, utc_now
+
+    advertised = urlsplit(served_url(plan)).hostname or ""
+    files = ensure_pki(plan.data / "pki", [plan.host, advertised, *plan.tls_san], now=utc_now(clock.now_us()))
+    return Tls(files.chain), files.ca.read_text()

@@ -1,0 +1,104 @@
+"""The options of the commands. Each is also an environment variable: KINEPY_ and its name."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+DEFAULT_DATA = Path("kinepy-data")
+DEFAULT_LISTEN = "127.0.0.1:6443"
+
+Data = Annotated[
+    Path,
+    typer.Option(
+        "--data", envvar="KINEPY_DATA", help="Folder of database, certificates, token and kubeconfig."
+    ),
+]
+Database = Annotated[
+    str | None,
+    typer.Option(
+        "--database",
+        envvar="KINEPY_DATABASE",
+        help="sqlite:///file.db, sqlite:///:memory: or postgresql://user:password@host:port/name. "
+        "[default: sqlite file kinepy.db in the data folder]",
+    ),
+]
+Listen = Annotated[
+    str,
+    typer.Option("--listen", envvar="KINEPY_LISTEN", metavar="HOST:PORT", help="Address of the HTTP API."),
+]
+EtcdListen = Annotated[
+    str | None,
+    typer.Option(
+        "--etcd-listen", envvar="KINEPY_ETCD_LISTEN", metavar="HOST:PORT", help="Address of the etcd API."
+    ),
+]
+Workers = Annotated[
+    int,
+    typer.Option(
+        "--workers", envvar="KINEPY_WORKERS", min=1, help="Processes that serve, over one database."
+    ),
+]
+Controllers = Annotated[
+    str,
+    typer.Option(
+        "--controllers", envvar="KINEPY_CONTROLLERS", help="Names with commas between them, `all` or `none`."
+    ),
+]
+Insecure = Annotated[
+    bool,
+    typer.Option(
+        "--insecure", envvar="KINEPY_INSECURE", help="Plain HTTP, everybody is admin; loopback only."
+    ),
+]
+InsecureAnywhere = Annotated[
+    bool,
+    typer.Option(
+        "--insecure-anywhere",
+        envvar="KINEPY_INSECURE_ANYWHERE",
+        help="With --insecure: allow addresses that others can reach.",
+    ),
+]
+TlsCert = Annotated[
+    Path | None,
+    typer.Option("--tls-cert", envvar="KINEPY_TLS_CERT", help="Certificate chain to serve with, PEM."),
+]
+TlsKey = Annotated[
+    Path | None, typer.Option("--tls-key", envvar="KINEPY_TLS_KEY", help="Key of --tls-cert, PEM.")
+]
+TlsSan = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tls-san", envvar="KINEPY_TLS_SAN", help="A further name or address in the certificate; repeatable."
+    ),
+]
+TokenFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--token-file",
+        envvar="KINEPY_TOKEN_FILE",
+        help='Further users: lines of token,user,uid,"group1,group2".',
+    ),
+]
+AdvertiseUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--advertise-url", envvar="KINEPY_ADVERTISE_URL", help="URL that clients use, for the kubeconfig."
+    ),
+]
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", envvar="KINEPY_SET", metavar="NAME=VALUE", help="Any setting of README's table; repeatable."
+    ),
+]
+To = Annotated[
+    int | None, typer.Option("--to", envvar="KINEPY_TO", help="Give up history before this revision.")
+]
+Keep = Annotated[
+    str | None,
+    typer.Option("--keep", envvar="KINEPY_KEEP", help="Keep the history of the last 30s, 10m, 1h or 7d."),
+]
+Reason = Annotated[
+    str, typer.Option("--reason", envvar="KINEPY_REASON", help="Why, for those who read the table of epochs.")
+]

@@ -1,0 +1,125 @@
+"""What `kinepy serve` is to do, decided before anything is done."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from kinepy import Settings
+from kinepy_server.auth.kubeconfig import is_loopback
+from kinepy_server.cli.places import database_url, is_memory
+from kinepy_server.cli.problems import Problem
+from kinepy_server.server_settings import ServerSettings
+
+CONTROLLERS = ("namespaces",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Everything a server needs to know; made from options only."""
+
+    data: Path
+    database: str
+    host: str
+    port: int
+    workers: int
+    controllers: frozenset[str]
+    insecure: bool
+    tls_cert: Path | None
+    tls_key: Path | None
+    tls_san: Sequence[str]
+    token_file: Path | None
+    advertise_url: str | None
+    settings: Settings
+    server_settings: ServerSettings
+
+
+def make_plan(
+    *,
+    data: Path,
+    database: str | None,
+    listen: str,
+    workers: int,
+    controllers: str,
+    insecure: bool,
+    insecure_anywhere: bool,
+    tls: tuple[Path | None, Path | None],
+    tls_san: Sequence[str],
+    token_file: Path | None,
+    advertise_url: str | None,
+    settings: Sequence[str],
+) -> Plan:
+    """Check the options against each other. Raises `Problem`."""
+    host, port = split_address(listen)
+    url = database_url(data, database)
+    if insecure and not insecure_anywhere and not is_loopback(host):
+        raise Problem(
+            f"--insecure makes everybody admin, and {host} can be reached by others: "
+            "listen on 127.0.0.1, or add --insecure-anywhere if that is what you want"
+        )
+    if workers > 1 and is_memory(url):
+        raise Problem("--workers needs a database that processes can share: use an SQLite file or PostgreSQL")
+    if (tls[0] is None) != (tls[1] is None):
+        raise Problem("--tls-cert and --tls-key belong together: give both or neither")
+    store_settings, server_settings = apply_settings(settings)
+    return Plan(
+        data=data,
+        database=url,
+        host=host,
+        port=port,
+        workers=workers,
+        controllers=controller_names(controllers),
+        insecure=insecure,
+        tls_cert=tls[0],
+        tls_key=tls[1],
+        tls_san=tls_san,
+        token_file=token_file,
+        advertise_url=advertise_url.rstrip("/") if advertise_url else None,
+        settings=store_settings,
+        server_settings=server_settings,
+    )
+
+
+def split_address(text: str) -> tuple[str, int]:
+    """Host and port of `HOST:PORT`; IPv6 addresses in brackets. An empty host is every address."""
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isdecimal() or int(port) > 65535:
+        raise Problem(f"{text!r} is no address: write HOST:PORT, such as 127.0.0.1:6443 or [::1]:6443")
+    return host.removeprefix("[").removesuffix("]") or "0.0.0.0", int(port)
+
+
+def controller_names(text: str) -> frozenset[str]:
+    """The controllers that `all`, `none` or a list with commas names."""
+    if text == "all":
+        return frozenset(CONTROLLERS)
+    names = frozenset(name.strip() for name in text.split(",") if name.strip()) - {"none"}
+    for name in sorted(names):
+        if name not in CONTROLLERS:
+            raise Problem(
+                f"there is no controller {name!r}: write all, none or some of {', '.join(CONTROLLERS)}"
+            )
+    return names
+
+
+def apply_settings(assignments: Sequence[str]) -> tuple[Settings, ServerSettings]:
+    """The settings with `NAME=VALUE` assignments applied."""
+    store, server = Settings(), ServerSettings()
+    for assignment in assignments:
+        name, equals, text = assignment.partition("=")
+        if not equals:
+            raise Problem(f"{assignment!r} is no setting: write NAME=VALUE")
+        if name in {field.name for field in fields(Settings)}:
+            store = replace(store, **{name: _value(name, text, getattr(store, name))})
+        elif name in {field.name for field in fields(ServerSettings)}:
+            server = replace(server, **{name: _value(name, text, getattr(server, name))})
+        else:
+            raise Problem(f"there is no setting {name!r}: README lists them")
+    return store, server
+
+
+def _value(name: str, text: str, default: Any) -> Any:
+    kind = str if default is None else type(default)
+    try:
+        return kind(text)
+    except ValueError as error:
+        raise Problem(f"setting {name} is to be of type {kind.__name__}, not {text!r}") from error

@@ -1,0 +1,120 @@
+"""An open store behind a listening socket: the application put together and run by uvicorn."""
+
+import asyncio
+import socket
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import uvicorn
+
+from kinepy import Store
+from kinepy_server.app import create_app
+from kinepy_server.auth.authorize import authorize
+from kinepy_server.context import Context
+from kinepy_server.health import GROUPS, handle_health
+from kinepy_server.metrics import HttpMetrics
+from kinepy_server.metrics_text import MetricsPage
+from kinepy_server.request import Request
+from kinepy_server.resources.builtins import builtin_registry
+from kinepy_server.resources.registry import Registry
+from kinepy_server.seams import Authenticate, Page
+from kinepy_server.server_settings import ServerSettings
+
+BACKLOG = 4096
+KEEP_ALIVE_S = 120
+GRACE_S = 10
+"""How long requests that run may take to finish when the server stops."""
+
+
+class HttpServer(uvicorn.Server):
+    """uvicorn without its own signal handling: `stop` decides when it ends, `on_ready` hears when it serves."""
+
+    def __init__(self, config: uvicorn.Config, *, on_ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_ready = on_ready
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals alone."""
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start, then tell."""
+        await super().startup(sockets)
+        self._on_ready()
+
+
+async def serve(
+    store: Store,
+    sock: socket.socket,
+    *,
+    authenticate: Authenticate,
+    controllers: Collection[str],
+    settings: ServerSettings,
+    stop: asyncio.Event,
+    on_ready: Callable[[], None],
+    tls: tuple[Path, Path | None] | None = None,
+) -> None:
+    """Serve until `stop`: watches are ended first, then running requests get `GRACE_S` to finish."""
+    context = Context(store, builtin_registry(), settings)
+    metrics = HttpMetrics(served_by(context.registry))
+    app = create_app(
+        context,
+        authenticate=authenticate,
+        authorize=authorize,
+        pages=pages(metrics),
+        controllers=controllers,
+        observer=metrics,
+    )
+    server = HttpServer(_config(app, tls), on_ready=on_ready)
+    async with asyncio.TaskGroup() as tasks:
+        stopper = tasks.create_task(_stop_cleanly(server, context, stop))
+        await server.serve([sock])
+        stopper.cancel()
+
+
+async def _stop_cleanly(server: HttpServer, context: Context, stop: asyncio.Event) -> None:
+    await stop.wait()
+    context.shutdown.set()
+    server.should_exit = True
+
+
+def served_by(registry: Registry) -> Callable[[Request], bool]:
+    """Whether the registry serves the resource and subresource of a request."""
+
+    def is_served(request: Request) -> bool:
+        resource = registry.lookup(request.group, request.version, request.resource)
+        return resource is not None and (
+            not request.subresource or request.subresource in resource.subresources
+        )
+
+    return is_served
+
+
+def pages(metrics: HttpMetrics) -> Sequence[Page]:
+    """Every path outside the resources."""
+    health = [Page(f"/{name}{below}", handle_health) for name in GROUPS for below in ("", "/*")]
+    return [*health, Page("/metrics", MetricsPage(metrics))]
+
+
+def _config(app: object, tls: tuple[Path, Path | None] | None) -> uvicorn.Config:
+    certificate, key = tls or (None, None)
+    return uvicorn.Config(
+        app,  # type: ignore[arg-type]  # uvicorn's protocol for ASGI is narrower than ASGI
+        http="httptools",
+        ws="websockets-sansio",
+        ws_per_message_deflate=False,
+        loop="none",
+        lifespan="on",
+        interface="asgi3",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        backlog=BACKLOG,
+        timeout_keep_alive=KEEP_ALIVE_S,
+        timeout_graceful_shutdown=GRACE_S,
+        ssl_certfile=certificate,
+        ssl_keyfile=key,
+    )
