@@ -1,5 +1,7 @@
 """From a URL to an open driver."""
 
+import importlib.util
+
 from kinepy.clock import Clock
 from kinepy.drivers.base import Driver
 from kinepy.drivers.url import parse_url
@@ -20,10 +22,13 @@ async def open_driver(url: str, settings: Settings, clock: Clock) -> Driver:
             if database.is_memory
             else await open_file(database.target, settings, clock)
         )
-    try:
-        import asyncpg  # noqa: F401
-    except ImportError:
-        raise BadDatabaseUrl(INSTALL_POSTGRES) from None
+    require_postgres()
     from kinepy.drivers.postgres.open import open_postgres
 
     return await open_postgres(database, settings, clock)
+
+
+def require_postgres() -> None:
+    """Raise `BadDatabaseUrl` with what to install when the extra for PostgreSQL is missing."""
+    if importlib.util.find_spec("asyncpg") is None:
+        raise BadDatabaseUrl(INSTALL_POSTGRES)

@@ -24,7 +24,7 @@ WAL_PAGES_MAX: Final = 4000
 """A commit that finds the write-ahead log longer moves it into the file: 16 MB."""
 
 _WAL_BYTES_KEPT: Final = 64 * 1024 * 1024
-_CACHE_KIB: Final = {"writer": 16_384, "reader": 4096, "probe": 256}
+_CACHE_KIB: Final = {"writer": 16_384, "reader": 4096, "probe": 256, "migration": 4096}
 
 
 class Connection(Protocol):
@@ -72,7 +72,7 @@ def _configure(raw: sqlite3.Connection, settings: Settings, role: str) -> None:
     raw.execute(f"PRAGMA cache_size = -{_CACHE_KIB[role]}")
     raw.execute(f"PRAGMA wal_autocheckpoint = {WAL_PAGES_MAX}")
     raw.execute(f"PRAGMA journal_size_limit = {_WAL_BYTES_KEPT}")
-    if role != "writer":
+    if role in ("reader", "probe"):
         raw.execute("PRAGMA query_only = 1")
 
 

@@ -23,14 +23,14 @@ def open_memory(settings: Settings, clock: Clock) -> Driver:
 
 async def open_file(path: str, settings: Settings, clock: Clock) -> Driver:
     """Open a file that was migrated. Never makes one."""
-    path = os.path.abspath(path)
+    path = absolute(path)
     check_file(path)
     try:
         writer = await ThreadConnection.open(partial(connect_raw, path, settings, role="writer"))
     except sqlite3.Error as error:
         raise open_error(error, path) from error
     try:
-        return _open(writer, path, settings, clock)
+        return _open(writer, path, settings=settings, clock=clock)
     except sqlite3.Error as error:
         await writer.close()
         raise open_error(error, path) from error
@@ -39,7 +39,7 @@ async def open_file(path: str, settings: Settings, clock: Clock) -> Driver:
         raise
 
 
-def _open(writer: ThreadConnection, path: str, settings: Settings, clock: Clock) -> Driver:
+def _open(writer: ThreadConnection, path: str, *, settings: Settings, clock: Clock) -> Driver:
     if not query(writer.raw, PREPARED[statements.store_id], {}):
         raise DatabaseNotKinepy(f"{path} has no store in it: restore it from a backup or name another file")
     probe = connect_raw(path, settings, role="probe")
@@ -50,6 +50,11 @@ def _open(writer: ThreadConnection, path: str, settings: Settings, clock: Clock)
     except BaseException:
         probe.close()
         raise
+
+
+def absolute(path: str) -> str:
+    """The path as it stands, whatever the working directory becomes."""
+    return os.path.abspath(path)
 
 
 def check_file(path: str) -> None:
