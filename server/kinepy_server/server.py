@@ -11,6 +11,7 @@ import uvicorn
 from kinepy import Store
 from kinepy_server.app import create_app
 from kinepy_server.auth.authorize import authorize
+from kinepy_server.bounded_http import BoundedHttpProtocol
 from kinepy_server.context import Context
 from kinepy_server.health import GROUPS, handle_health
 from kinepy_server.metrics import HttpMetrics
@@ -102,7 +103,7 @@ def _config(app: object, tls: tuple[Path, Path | None] | None) -> uvicorn.Config
     certificate, key = tls or (None, None)
     return uvicorn.Config(
         app,  # type: ignore[arg-type]  # uvicorn's protocol for ASGI is narrower than ASGI
-        http="httptools",
+        http=BoundedHttpProtocol,
         ws="websockets-sansio",
         ws_per_message_deflate=False,
         loop="none",

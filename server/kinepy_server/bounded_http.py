@@ -1,0 +1,76 @@
+"""uvicorn's HTTP/1.1 protocol with bounds on the request's head, which uvicorn itself does not have."""
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+TOO_LARGE = (
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Type: text/plain; charset=utf-8\r\n"
+    b"Connection: close\r\n\r\n431 Request Header Fields Too Large"
+)
+
+
+class BoundedHttpProtocol(HttpToolsProtocol):
+    """Ends connections whose head is too large (431) or does not come to its end in time.
+
+    The bounds are kube-apiserver's. A head that arrives in one piece costs two method calls and no timer.
+    """
+
+    head_bytes_max = 1024 * 1024
+    head_timeout_s = 32.0
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._reading_head = True
+        self._head_bytes = 0
+        self._deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn does
+        """A connection that says nothing at all is ended too."""
+        super().connection_made(transport)
+        self._deadline = self.loop.call_later(self.head_timeout_s, self._too_slow)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the timer."""
+        self._unset_deadline()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Count what belongs to a head; a bound is looked at where a head goes on after this piece."""
+        if self._reading_head:
+            self._head_bytes += len(data)
+        super().data_received(data)
+        if self._reading_head and self._head_bytes:
+            if self._head_bytes > self.head_bytes_max:
+                self._too_large()
+            elif self._deadline is None:
+                self._deadline = self.loop.call_later(self.head_timeout_s, self._too_slow)
+
+    def on_headers_complete(self) -> None:
+        """The head is whole; a body follows."""
+        self._reading_head = False
+        self._head_bytes = 0
+        self._unset_deadline()
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """What comes next is another head."""
+        self._reading_head = True
+        super().on_message_complete()
+
+    def _unset_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _too_large(self) -> None:
+        self._unset_deadline()
+        if self.cycle is None or self.cycle.response_complete:
+            self.transport.write(TOO_LARGE)
+        self.transport.close()
+
+    def _too_slow(self) -> None:
+        self._deadline = None
+        if not self.transport.is_closing():
+            self.transport.close()

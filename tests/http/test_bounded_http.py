@@ -1,0 +1,66 @@
+"""The head of a request is bounded in size and in time."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import TypeAlias
+
+import pytest
+import uvicorn
+from kinepy_server.bounded_http import BoundedHttpProtocol
+from uvicorn.server import ServerState
+
+from bench.raw import hello
+
+REQUEST = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+class Tight(BoundedHttpProtocol):
+    head_bytes_max = 4096
+    head_timeout_s = 0.05
+
+
+Streams: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+@pytest.fixture
+async def streams() -> AsyncIterator[Streams]:
+    config = uvicorn.Config(hello, http=Tight, lifespan="off", log_config=None)
+    config.load()
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(lambda: Tight(config, ServerState(), {}), "127.0.0.1", 0)
+    reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+    yield reader, writer
+    writer.close()
+    server.close()
+
+
+async def test_a_large_head_is_431(streams: Streams) -> None:
+    reader, writer = streams
+    writer.write(REQUEST[:-2])
+    for _ in range(5):
+        writer.write(b"X-Flood: " + b"x" * 1000 + b"\r\n")
+    assert (await reader.readline()) == b"HTTP/1.1 431 Request Header Fields Too Large\r\n"
+
+
+async def test_a_head_that_never_ends_is_cut(
+    streams: Streams,
+) -> None:
+    reader, writer = streams
+    writer.write(REQUEST[:-2])
+    assert await reader.read() == b""
+
+
+async def test_silence_is_cut(streams: Streams) -> None:
+    reader, _ = streams
+    assert await reader.read() == b""
+
+
+async def test_an_idle_connection_is_kept_after_an_answer(
+    streams: Streams,
+) -> None:
+    reader, writer = streams
+    writer.write(REQUEST)
+    assert (await reader.readuntil(b"{}")).startswith(b"HTTP/1.1 200")
+    await asyncio.sleep(2 * Tight.head_timeout_s)  # longer than any head may take
+    writer.write(REQUEST)
+    assert (await reader.readuntil(b"{}")).startswith(b"HTTP/1.1 200")
