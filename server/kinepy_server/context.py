@@ -6,6 +6,7 @@ from random import Random
 
 from kinepy import Store
 from kinepy.clock import Clock, SystemClock
+from kinepy_server.line_cache import LineCache
 from kinepy_server.resources.registry import Registry
 from kinepy_server.server_settings import ServerSettings
 
@@ -21,3 +22,7 @@ class Context:
     random: Random = field(default_factory=Random)
     shutdown: asyncio.Event = field(default_factory=asyncio.Event)
     """Set it when the server is about to stop: all streams then end cleanly, before connections are closed."""
+    lines: LineCache = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.lines = LineCache(self.settings.watch_line_cache_bytes)

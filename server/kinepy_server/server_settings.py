@@ -16,6 +16,9 @@ class ServerSettings:
     future_revision_wait_s: float = 3.0
     watch_timeout_min_s: float = 1800.0
     bookmark_interval_s: float = 50.0
+    watch_line_cache_bytes: int = 16 * MIB
+    scan_page_rows: int = 2000
+    """Rows that a list with a selector, or the first state of a watch, reads from the store at once."""
     event_ttl_s: int = 3600
     json_patch_operations_max: int = 10_000
     advertised_address: str = ""

@@ -1,0 +1,1 @@
+"""Selectors: which objects a request means. Pure; compiled to closures once per request."""

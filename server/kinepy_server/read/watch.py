@@ -1,0 +1,118 @@
+"""Watching a collection (2.6, 2.7): the present state if asked for, then every change, once, in order."""
+
+from collections.abc import AsyncIterator
+
+from kinepy import Revision, Watch
+from kinepy.errors import Compacted, KinepyError, StoreClosed, WatchOverflow
+from kinepy_server.context import Context
+from kinepy_server.errors import StatusError, expired
+from kinepy_server.library_errors import translate
+from kinepy_server.read.bookmarks import Schedule
+from kinepy_server.read.lines import BOOKMARK, LineEncoder, error_line, line
+from kinepy_server.read.options import ListOptions, parse_options
+from kinepy_server.read.page import Scan, arrive
+from kinepy_server.read.plan import WatchPlan, plan_watch
+from kinepy_server.read.selectors.selection import Selection, compile_selection
+from kinepy_server.read.view import View, watch_view
+from kinepy_server.request import Request
+from kinepy_server.resources.resource import Resource
+from kinepy_server.response import StreamResponse
+
+
+async def handle_watch(context: Context, request: Request, resource: Resource) -> StreamResponse:
+    """A stream of events. What is wrong with the request is refused before it; later errors are its last event."""
+    view = watch_view(context, request, resource)
+    options = parse_options(request, watch=True)
+    selection = compile_selection(
+        resource, request.namespace, labels=options.labels, fields=options.fields, name=request.name
+    )
+    plan = plan_watch(options)
+    stream = _Stream(context, view, selection, options=options, plan=plan)
+    await stream.open()
+    return StreamResponse(200, stream.chunks(), view.content_type)
+
+
+class _Stream:
+    """One watch, from its plan to its end."""
+
+    def __init__(
+        self, context: Context, view: View, selection: Selection, *, options: ListOptions, plan: WatchPlan
+    ) -> None:
+        self._context, self._view, self._plan = context, view, plan
+        self._range = selection.range
+        self._encoder = LineEncoder(view, selection.matches, context.lines)
+        self._schedule = _schedule(context, options)
+        self._watch: Watch | None = None
+        self._told = plan.after or 0
+        """The client knows everything up to here: no bookmark may say less."""
+
+    async def open(self) -> None:
+        """Subscribe, if there is no first state: what happens after the answer's headers must be seen."""
+        plan, store = self._plan, self._context.store
+        if plan.initial is not None:
+            return
+        after = plan.after
+        if after is None:
+            after = await store.current_revision() if plan.consistent else store.applied_revision
+        self._subscribe(after)
+
+    def _subscribe(self, after: int) -> Watch:
+        self._watch = self._context.store.watch(self._range, start=Revision(after + 1))
+        self._told = max(self._told, after)
+        return self._watch
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The stream. It ends cleanly, without a word, at its time, when the reader is too slow, at shutdown."""
+        try:
+            if self._plan.initial is not None:
+                await arrive(self._context, self._plan.initial)
+                scan = Scan(self._context, self._plan.initial, self._range)
+                while (rows := await scan.next()) is not None:
+                    if chunk := self._encoder.initial(rows):
+                        yield chunk
+                self._subscribe(scan.revision)
+                if self._plan.end_bookmark:
+                    yield self._bookmark(scan.revision, initial_end=True)
+            self._schedule.start(self._context.clock.monotonic())
+            while (chunk := await self._next()) is not None:
+                if chunk:
+                    yield chunk
+        except (WatchOverflow, StoreClosed):
+            return
+        except KinepyError as error:
+            yield error_line(_last_words(error))
+        finally:
+            if self._watch is not None:
+                await self._watch.aclose()
+
+    async def _next(self) -> bytes | None:
+        """What is pending: lines, or a bookmark when it is time, or nothing; None at the end."""
+        watch, schedule, clock = self._watch, self._schedule, self._context.clock
+        assert watch is not None, "live events need the subscription"
+        if schedule.ended(now := clock.monotonic()):
+            return None
+        if schedule.take_bookmark(now):
+            return self._bookmark(watch.progress, initial_end=False) if watch.progress >= self._told else b""
+        batch = await watch.next(timeout_s=schedule.wait_s(now))
+        return self._encoder.lines(batch.events) if batch is not None else b""
+
+    def _bookmark(self, revision: int, *, initial_end: bool) -> bytes:
+        self._told = revision
+        return line(BOOKMARK, self._view.bookmark(revision, initial_end=initial_end))
+
+
+def _schedule(context: Context, options: ListOptions) -> Schedule:
+    settings = context.settings
+    # Random, so that watches opened together do not all come back together.
+    shortest = settings.watch_timeout_min_s
+    length_s = options.timeout_s or context.random.uniform(shortest, 2 * shortest)
+    end = context.clock.monotonic() + length_s
+    return Schedule(end, settings.bookmark_interval_s if options.bookmarks else None)
+
+
+def _last_words(error: KinepyError) -> StatusError:
+    """What the last event of a stream says of the error that ends it."""
+    if not isinstance(error, Compacted):
+        return translate(error)
+    # The store names its first event that is wanted, and the first it has; clients name the one before.
+    return expired(f"too old resource version: {error.requested - 1} ({error.compacted - 1})")
