@@ -1,0 +1,150 @@
+"""The commands that look after a database, whether servers run on it or not."""
+
+import asyncio
+import re
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from kinepy_server.cli.places import database_url, ensure_folder, existing_database_url
+from kinepy_server.cli.problems import Problem, reported
+
+if TYPE_CHECKING:
+    from kinepy import Store, StoreStatus
+
+T = TypeVar("T")
+UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+
+
+def run_migrate(data: Path, database: str | None) -> None:
+    """`kinepy migrate`."""
+    with reported():
+        from kinepy.migrate import migrate
+
+        if database is None:
+            ensure_folder(data)
+        with _working("migrating"):
+            changed = asyncio.run(migrate(database_url(data, database)))
+        print("the schema was brought up to date" if changed else "the schema is up to date")
+
+
+def run_status(data: Path, database: str | None) -> None:
+    """`kinepy status`."""
+    with reported():
+        status = _with_store(existing_database_url(data, database), lambda store: store.status())
+        width = max(len(name) for name, _ in _status_lines(status))
+        for name, value in _status_lines(status):
+            print(f"{name:<{width}}  {value}")
+
+
+def _status_lines(status: "StoreStatus") -> list[tuple[str, str]]:
+    floors = sorted(status.prefix_floors.items())
+    return [
+        ("database", status.database),
+        ("store", status.store_id),
+        ("epoch", str(status.epoch)),
+        ("current revision", str(status.current_revision)),
+        ("compact revision", str(status.compact_revision)),
+        *((f"compact revision of {prefix.decode(errors='replace')}", str(floor)) for prefix, floor in floors),
+        ("keys", str(status.keys)),
+        ("rows of the log", str(status.log_rows)),
+        ("leases", str(status.leases)),
+        ("size", f"{status.size_bytes / 1_048_576:.1f} MiB"),
+    ]
+
+
+def run_compact(data: Path, database: str | None, *, to: int | None, keep: str | None) -> None:
+    """`kinepy compact`."""
+    with reported():
+        url = existing_database_url(data, database)
+        if to is not None and keep is not None:
+            raise Problem("--to and --keep exclude each other: give one of them")
+        if keep is not None:
+            from kinepy.upkeep import revision_to_keep
+
+            found = asyncio.run(revision_to_keep(url, keep_s=duration_s(keep)))
+            if found is None:
+                print(f"nothing to do: all history is younger than {keep}")
+                return
+            to = found
+        with _working("compacting"):
+            revision = _with_store(url, lambda store: _compact(store, to))
+        print(f"compacted to revision {revision}")
+
+
+async def _compact(store: "Store", to: int | None) -> int:
+    from kinepy import Revision
+    from kinepy.errors import Compacted
+
+    try:
+        return await store.compact(None if to is None else Revision(to))
+    except Compacted as error:
+        return error.compacted
+
+
+def run_check(data: Path, database: str | None) -> None:
+    """`kinepy check`."""
+    with reported():
+        url = existing_database_url(data, database)
+        from kinepy.upkeep import check_database
+
+        with _progress("checking") as progress:
+            report = asyncio.run(check_database(url, progress=progress))
+        for warning in report.warnings:
+            print(f"warning: {warning}")
+        for problem in report.problems:
+            print(f"broken: {problem}")
+        if report.problems:
+            raise Problem(
+                f"{len(report.problems)} promises are broken in this database: keep a copy of it, and restore a backup"
+            )
+        print(f"all is well: {report.rows} rows, {report.keys} keys, up to revision {report.revision}")
+
+
+def run_new_epoch(data: Path, database: str | None, *, reason: str) -> None:
+    """`kinepy new-epoch`."""
+    with reported():
+        url = existing_database_url(data, database)
+        from kinepy.upkeep import start_epoch
+
+        epoch = asyncio.run(start_epoch(url, reason=reason))
+        print(f"epoch {epoch.number} starts at revision {epoch.base_revision}")
+
+
+def duration_s(text: str) -> float:
+    """Seconds of `30s`, `10m`, `1.5h`, `7d`."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd])", text)
+    if match is None:
+        raise Problem(f"{text!r} is no duration: write a number and s, m, h or d, such as 30m")
+    return float(match[1]) * UNITS_S[match[2]]
+
+
+def _with_store(url: str, work: "Callable[[Store], Coroutine[Any, Any, T]]") -> T:
+    async def run() -> T:
+        from kinepy import open_store
+
+        async with open_store(url) as store:
+            return await work(store)
+
+    return asyncio.run(run())
+
+
+@contextmanager
+def _working(what: str) -> Iterator[None]:
+    """A turning wheel on a terminal, while something takes its time."""
+    from rich.console import Console
+
+    with Console(stderr=True).status(what):
+        yield
+
+
+@contextmanager
+def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar on a terminal; call the value with how much is done, of how much."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bars:
+        bar = bars.add_task(what, total=None)
+        yield lambda done, total: bars.update(bar, completed=done, total=total)
