@@ -78,7 +78,9 @@ def check_form(accepted: Accepted, resource: Resource, *, is_list: bool) -> None
     if accepted.form == wanted:
         kind = f"(*{resource.internal_package}.{resource.kind}{'List' if is_list else ''})"
         what = "a list" if is_list else "not a list"
-        raise StatusError(406, "NotAcceptable", f"you requested {wanted}, but the requested object is {what} {kind}")
+        raise StatusError(
+            406, "NotAcceptable", f"you requested {wanted}, but the requested object is {what} {kind}"
+        )
 
 
 def body_type(content_type: str) -> BodyType:
@@ -113,7 +115,9 @@ def parse_accept(header: str) -> list[Clause]:
         kind, slash, subtype = media_type.partition("/")
         if not slash and kind != "*":
             continue
-        parameters = tuple((key.strip(), value.strip()) for key, _, value in (part.partition("=") for part in parts))
+        parameters = tuple(
+            (key.strip(), value.strip()) for key, _, value in (part.partition("=") for part in parts)
+        )
         quality = next((_quality(value) for key, value in parameters if key == "q"), 1.0)
         clauses.append(Clause(kind, subtype or "*", quality, tuple(p for p in parameters if p[0] != "q")))
     clauses.sort(key=lambda clause: (-clause.quality, clause.type == "*", clause.subtype == "*"))

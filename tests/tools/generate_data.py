@@ -32,7 +32,8 @@ def write(name: str, content: Json) -> None:
     for section, value in sorted(content.items()):
         if isinstance(value, dict):
             lines = ",\n".join(
-                f"  {json.dumps(key)}: {json.dumps(value[key], sort_keys=True, ensure_ascii=False)}" for key in sorted(value)
+                f"  {json.dumps(key)}: {json.dumps(value[key], sort_keys=True, ensure_ascii=False)}"
+                for key in sorted(value)
             )
             parts.append(f" {json.dumps(section)}: {{\n{lines}\n }}")
         else:
@@ -56,7 +57,12 @@ def column_descriptions(answers: Path) -> dict[str, dict[str, str]]:
 def columns_of(table: Json, descriptions: Mapping[str, Mapping[str, str]]) -> list[list[Any]]:
     rows = table.get("columns", [])
     known = descriptions.get(",".join(row[0] for row in rows), {})
-    common = {name: text for texts in descriptions.values() for name, text in texts.items() if name in ("Name", "Age")}
+    common = {
+        name: text
+        for texts in descriptions.values()
+        for name, text in texts.items()
+        if name in ("Name", "Age")
+    }
     return [[*row, known.get(row[0], common.get(row[0], ""))] for row in rows]
 
 
@@ -74,7 +80,9 @@ def resource_entry(key: str, facts: Mapping[str, Json], enabled: Json, schema: s
     selectors = facts["field_selectors"]["resources"][key]
     storage = enabled["storage"].get(key, key)
     stored = facts["resources"]["resources"][storage]
-    entry = {name: fact[name] for name in ("group", "version", "plural", "singular", "kind", "namespaced", "verbs")}
+    entry = {
+        name: fact[name] for name in ("group", "version", "plural", "singular", "kind", "namespaced", "verbs")
+    }
     return entry | {
         "listKind": fact.get("listKind", ""),
         "shortNames": fact.get("shortNames", []),
@@ -133,7 +141,11 @@ def schema_tables(facts: Mapping[str, Json], roots: Iterable[str]) -> Json:
     definitions, shapes = {}, {}
     for name in reachable_schemas(schemas, roots):
         definition = schemas["definitions"][name]
-        entry = {part: definition[part] for part in ("required", "mapType", "oneOf", "unions") if part in definition}
+        entry = {
+            part: definition[part]
+            for part in ("required", "mapType", "oneOf", "unions")
+            if part in definition
+        }
         flags, properties = go_flags(messages, name), definition.get("properties", {})
         entry["properties"] = {prop: [shape, flags.get(prop, "o")] for prop, shape in properties.items()}
         for part in ("gvk", "gvkEveryServedGroupVersion"):
@@ -141,7 +153,9 @@ def schema_tables(facts: Mapping[str, Json], roots: Iterable[str]) -> Json:
                 entry["gvk"] = definition[part]
         definitions[name] = entry
         shapes |= {shape: schemas["shapes"][shape] for shape in properties.values()}
-    special = {name: kind for kind, names in schemas["special"].items() if isinstance(names, list) for name in names}
+    special = {
+        name: kind for kind, names in schemas["special"].items() if isinstance(names, list) for name in names
+    }
     kinds: dict[str, list[str]] = {}
     for name in schema_names(schemas):
         group, version, kind = name.split("/")
@@ -166,7 +180,9 @@ def protobuf_tables(facts: Mapping[str, Json], roots: Iterable[str]) -> Json:
     return {
         "messages": messages,
         "metaKinds": protobuf["metaKindsInV1"],
-        "prefixes": {v: p for v, p in protobuf["groupVersionPackage"].items() if any(n.startswith(p) for n in messages)},
+        "prefixes": {
+            v: p for v, p in protobuf["groupVersionPackage"].items() if any(n.startswith(p) for n in messages)
+        },
     }
 
 

@@ -93,5 +93,9 @@ PLAIN_STRATEGY = PlainStrategy()
 
 def _subresource(name: str, entry: Mapping[str, Any]) -> Subresource:
     return Subresource(
-        name, entry["kind"], tuple(entry["verbs"]), entry.get("responseGroup", ""), entry.get("responseVersion", "")
+        name,
+        entry["kind"],
+        tuple(entry["verbs"]),
+        entry.get("responseGroup", ""),
+        entry.get("responseVersion", ""),
     )

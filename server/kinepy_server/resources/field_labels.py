@@ -35,6 +35,4 @@ SPECIAL: Mapping[tuple[str, str], Reader] = {("v1/events", "source"): event_sour
 
 def field_labels(key: str, accepted: Sequence[str]) -> Mapping[str, Reader]:
     """Readers of a resource's selectable fields beyond name and namespace."""
-    return {
-        label: SPECIAL.get((key, label)) or text_at(label) for label in accepted if label not in COMMON
-    }
+    return {label: SPECIAL.get((key, label)) or text_at(label) for label in accepted if label not in COMMON}

@@ -59,7 +59,9 @@ class Strategy(Protocol):
         """Problems of a new object beyond its metadata."""
         ...
 
-    def validate_update(self, new: JsonObject, old: JsonObject, *, subresource: str) -> Sequence["FieldError"]:
+    def validate_update(
+        self, new: JsonObject, old: JsonObject, *, subresource: str
+    ) -> Sequence["FieldError"]:
         """Problems of a changed object beyond its metadata."""
         ...
 

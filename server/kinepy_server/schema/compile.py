@@ -76,7 +76,7 @@ def decoder_of(of: Type) -> Decoder:
         case Kind.BYTES:
             return _bytes(of)
         case Kind.ANY:
-            return lambda value, path, problems: value
+            return lambda value, path, problems: value  # how deep it is was checked when it was parsed
         case Kind.INT_OR_STRING:
             return _int_or_string
         case Kind.QUANTITY:
@@ -135,7 +135,9 @@ def _object(of: Type) -> Decoder:
         else:
             others[name] = (_member(prop.type), prop.type.kind in CONTAINERS, hidden)
     text_types = {name: prop.type.go for name, prop in of.properties.items()}
-    filled = tuple((name, _absent_value(prop)) for name, prop in of.properties.items() if _shown_when_absent(prop))
+    filled = tuple(
+        (name, _absent_value(prop)) for name, prop in of.properties.items() if _shown_when_absent(prop)
+    )
 
     def decode(value: Any, path: Path, problems: list[str]) -> Any:
         if type(value) is not dict:
@@ -309,5 +311,3 @@ _int32 = _integer(Type(Kind.INTEGER, "int32", format="int32"))
 def _quantity(value: Any, path: Path, problems: list[str]) -> Any:
     """A quantity as text. Its canonical form is the business of the types that have quantities."""
     return value if type(value) is str else str(value)
-
-

@@ -41,3 +41,9 @@ def decode(schema: str, value: Any) -> tuple[Any, Sequence[str]]:
     except ValueError as error:
         raise DecodeError(str(error)) from None
     return decoded, list(dict.fromkeys(problems))[:PROBLEMS_MAX] if problems else ()
+
+
+def empty_object(schema: str) -> Any:
+    """An object of a schema that nothing was set in: only the fields that the encoder always shows, such as
+    `spec: {}`. A new one each time."""
+    return decode(schema, {})[0]

@@ -8,6 +8,9 @@ SPACE = re.compile(r"[ \t\r\n]*")
 STRING = re.compile(r'[^"\\\x00-\x1f]*')
 DIGITS = re.compile(r"[0-9]*")
 HEX = "0123456789abcdefABCDEF"
+DEPTH_MAX = 200
+"""Deeper values are refused: nothing in the API nests like that, and what is accepted must be encodable."""
+TOO_DEEP = "exceeded max depth"
 
 
 class _Problem(Exception):
@@ -26,6 +29,19 @@ def kind_of(value: Any) -> str:
     return "object"
 
 
+def too_deep(value: Any) -> bool:
+    """Whether a value nests deeper than anything that is accepted. Costs a step per container."""
+    level = [value] if isinstance(value, dict | list) else []
+    depth = 0
+    while level:
+        depth += 1
+        if depth > DEPTH_MAX:
+            return True
+        members = [m for inner in level for m in (inner.values() if isinstance(inner, dict) else inner)]
+        level = [member for member in members if isinstance(member, dict | list)]
+    return False
+
+
 def syntax_problem(body: bytes) -> str:
     """What is wrong with a JSON text; empty when it is well formed."""
     text = body.decode("utf-8", "replace")
@@ -38,13 +54,9 @@ def syntax_problem(body: bytes) -> str:
     return ""
 
 
-DEPTH_MAX = 500
-"""Deeper values are refused: nothing in the API nests like that. (The original's bound is 10 000.)"""
-
-
 def _value(text: str, at: int, depth: int) -> int:
     if depth > DEPTH_MAX:
-        raise _Problem("exceeded max depth")
+        raise _Problem(TOO_DEEP)
     if at >= len(text):
         raise _Problem(END)
     first = text[at]
@@ -54,7 +66,7 @@ def _value(text: str, at: int, depth: int) -> int:
         return _array(text, at + 1, depth + 1)
     if first == '"':
         return _string(text, at + 1)
-    if first == "-" or first.isdigit() and first.isascii():
+    if first in "-0123456789":
         return _number(text, at)
     for literal in ("true", "false", "null"):
         if first == literal[0]:
@@ -104,9 +116,10 @@ def _string(text: str, at: int) -> int:
             raise _bad(text, at, "in string literal")
         at += 1
         if text[at : at + 1] == "u":
-            for at in range(at + 1, at + 5):
-                if text[at : at + 1] not in HEX or at >= len(text):
-                    raise _bad(text, at, "in \\u hexadecimal character escape")
+            for place in range(at + 1, at + 5):
+                if place >= len(text) or text[place] not in HEX:
+                    raise _bad(text, place, "in \\u hexadecimal character escape")
+            at += 4
         elif at >= len(text) or text[at] not in '"\\/bfnrt':
             raise _bad(text, at, "in string escape code")
         at += 1
@@ -159,7 +172,16 @@ def _quote(character: str) -> str:
         return r"'\''"
     if character == '"':
         return "'\"'"
-    escapes = {"\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r", "\a": "\\a", "\b": "\\b", "\f": "\\f", "\v": "\\v"}
+    escapes = {
+        "\\": "\\\\",
+        "\n": "\\n",
+        "\t": "\\t",
+        "\r": "\\r",
+        "\a": "\\a",
+        "\b": "\\b",
+        "\f": "\\f",
+        "\v": "\\v",
+    }
     if character in escapes:
         return f"'{escapes[character]}'"
     if character.isprintable():

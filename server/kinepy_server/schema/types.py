@@ -136,11 +136,17 @@ def _shape(shape: Mapping[str, Any], go: str) -> Type:
         items = _shape(shape["items"], go)
         keys = tuple(shape.get("listMapKeys", ()))
         return Type(
-            Kind.LIST, f"[]{items.go}", items=items, list_type=shape.get("listType", "atomic"), list_map_keys=keys
+            Kind.LIST,
+            f"[]{items.go}",
+            items=items,
+            list_type=shape.get("listType", "atomic"),
+            list_map_keys=keys,
         )
     if "additionalProperties" in shape:
         items = _shape(shape["additionalProperties"], go)
-        return Type(Kind.MAP, f"map[string]{items.go}", items=items, map_type=shape.get("mapType", "granular"))
+        return Type(
+            Kind.MAP, f"map[string]{items.go}", items=items, map_type=shape.get("mapType", "granular")
+        )
     text_format = shape.get("format", "")
     if text_format == "byte":
         return Type(Kind.BYTES, "[]uint8", format="byte")

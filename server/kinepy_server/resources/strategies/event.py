@@ -38,7 +38,11 @@ class EventStrategy(PlainStrategy):
     def validate_create(self, new: JsonObject) -> Sequence[FieldError]:
         """The old rules, then the strict ones."""
         event = to_core(new)
-        return [*_common_errors(event, controller="reportingController"), *_series_errors(event), *_strict_errors(event)]
+        return [
+            *_common_errors(event, controller="reportingController"),
+            *_series_errors(event),
+            *_strict_errors(event),
+        ]
 
     def validate_update(self, new: JsonObject, old: JsonObject, *, subresource: str) -> Sequence[FieldError]:
         """What an event is about and who reported it never changes."""
@@ -99,7 +103,9 @@ def _strict_errors(event: JsonObject) -> Iterator[FieldError]:
 def _immutable_errors(event: JsonObject, stored: JsonObject) -> Iterator[FieldError]:
     about = event.get("involvedObject") or {}
     if about != (stored.get("involvedObject") or {}):
-        shown = orjson.dumps({name: about.get(field, "") for name, field in REFERENCE_FIELDS.items()}).decode()
+        shown = orjson.dumps(
+            {name: about.get(field, "") for name, field in REFERENCE_FIELDS.items()}
+        ).decode()
         yield invalid("involvedObject", shown, "field is immutable")
     for field in FIXED_TEXTS:
         text = event.get(field) or ""

@@ -24,5 +24,7 @@ class LeaseStrategy(PlainStrategy):
         if duration is not None and duration <= 0:
             errors.append(invalid("spec.leaseDurationSeconds", str(duration), "must be greater than 0"))
         if transitions is not None and transitions < 0:
-            errors.append(invalid("spec.leaseTransitions", str(transitions), "must be greater than or equal to 0"))
+            errors.append(
+                invalid("spec.leaseTransitions", str(transitions), "must be greater than or equal to 0")
+            )
         return errors

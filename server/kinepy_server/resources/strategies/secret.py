@@ -7,7 +7,14 @@ from typing import Any
 import orjson
 
 from kinepy_server.resources.resource import FieldError, JsonObject
-from kinepy_server.resources.strategies.keys import immutable_errors, invalid, key_errors, quoted, required, too_long
+from kinepy_server.resources.strategies.keys import (
+    immutable_errors,
+    invalid,
+    key_errors,
+    quoted,
+    required,
+    too_long,
+)
 from kinepy_server.resources.strategies.plain import PlainStrategy
 from kinepy_server.schema.go_json import kind_of, syntax_problem
 from kinepy_server.schema.scalars import base64_size

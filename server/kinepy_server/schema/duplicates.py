@@ -1,0 +1,69 @@
+"""Repeated keys in JSON objects, which a parser swallows.
+
+Every pair of an object has one colon; so has a text for each colon in it. When the colons of a body are
+those of its parsed value, no pair was swallowed. Only a body that has more is scanned.
+"""
+
+import json
+from typing import Any
+
+from kinepy_server.schema.compile import Path, path_text
+from kinepy_server.schema.types import Kind, Type, type_named
+
+_ESCAPED_COLON = b"\\u003"
+
+
+def may_repeat(body: bytes, value: Any) -> bool:
+    """Whether a body, parsed to `value`, may hold a repeated key. Never False when it does."""
+    return body.count(b":") != _colons(value) or _ESCAPED_COLON in body
+
+
+def strict_problems(schema: str, body: bytes) -> list[str]:
+    """Unknown and repeated fields of a body, in its order, each once."""
+    problems: list[str] = []
+    value = json.loads(body.decode("utf-8", "replace"), object_pairs_hook=_Pairs)
+    _walk(value, (type_named(schema), None), problems)
+    return list(dict.fromkeys(problems))
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """An object as its pairs, repeated keys included."""
+
+
+def _colons(value: Any) -> int:
+    if type(value) is dict:
+        total = len(value)
+        for key, member in value.items():
+            if ":" in key:
+                total += key.count(":")
+            if type(member) is str:
+                total += member.count(":")
+            elif type(member) is dict or type(member) is list:
+                total += _colons(member)
+        return total
+    if type(value) is list:
+        return sum(map(_colons, value))
+    return value.count(":") if type(value) is str else 0
+
+
+def _walk(value: Any, place: tuple[Type, Path], problems: list[str]) -> None:
+    of, path = place
+    if isinstance(value, _Pairs) and of.kind in (Kind.OBJECT, Kind.MAP):
+        seen: set[str] = set()
+        for name, member in value:
+            here = (path, name)
+            inner = of.items if of.kind is Kind.MAP else None
+            if of.kind is Kind.OBJECT:
+                prop = of.properties.get(name)
+                if prop is None:
+                    problems.append(f'unknown field "{path_text(here)}"')
+                    continue
+                inner = prop.type
+            if name in seen:
+                problems.append(f'duplicate field "{path_text(here)}"')
+            seen.add(name)
+            assert inner is not None
+            _walk(member, (inner, here), problems)
+    elif type(value) is list and of.items is not None:
+        for index, member in enumerate(value):
+            _walk(member, (of.items, (path, index)), problems)
