@@ -1,9 +1,22 @@
 """The store's face to its users."""
 
-from collections.abc import AsyncIterator
-from typing import Self
+import asyncio
+from collections.abc import Coroutine
+from random import Random
+from typing import cast
 
+from kinepy.clock import Clock
+from kinepy.drivers.base import Driver
+from kinepy.errors import RevisionInFuture, StoreClosed
 from kinepy.keys import KeyRange
+from kinepy.log.barrier import Barrier
+from kinepy.log.committer import Committer
+from kinepy.log.compactor import Compactor
+from kinepy.log.floors import read_floors
+from kinepy.log.hub import Hub
+from kinepy.log.jobs import Jobs
+from kinepy.log.metrics import StoreMetrics
+from kinepy.log.tail import Tail
 from kinepy.records import (
     CountResult,
     DeleteResult,
@@ -14,45 +27,16 @@ from kinepy.records import (
     StoreStatus,
     Txn,
     TxnResult,
-    WatchBatch,
 )
 from kinepy.revision import Revision
-
-
-class Watch:
-    """One open watch: an async iterator of `WatchBatch` and an async context manager.
-
-    Iterating yields all that is pending at once, merged into one batch of whole revisions. It raises
-    `WatchOverflow` when the watcher was too slow, `Compacted` when history it still needs is gone,
-    `StoreClosed` when the store closes; nothing follows an error. Closing ends the iteration.
-    """
-
-    @property
-    def progress(self) -> Revision:
-        """Everything matching up to this revision has been *yielded*. Never ahead of undelivered events; on an idle
-        watch it follows the store's applied revision."""
-        raise NotImplementedError
-
-    def __aiter__(self) -> AsyncIterator[WatchBatch]:
-        return self
-
-    async def __anext__(self) -> WatchBatch:
-        """The next events; waits until there are some."""
-        raise NotImplementedError
-
-    async def next(self, *, timeout_s: float | None = None) -> WatchBatch | None:
-        """As iterating, but None after `timeout_s` without events. `timeout_s=0` takes only what is pending."""
-        raise NotImplementedError
-
-    async def aclose(self) -> None:
-        """End the watch. Closing twice is fine."""
-        raise NotImplementedError
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
+from kinepy.settings import Settings
+from kinepy.store.bounds import check_key, check_lease_id, check_ttl, check_value
+from kinepy.store.lease import Leases
+from kinepy.store.reads import Reads
+from kinepy.store.state import LocalState
+from kinepy.store.txn import TxnWrite, check_txn
+from kinepy.store.watch import History, Watch
+from kinepy.store.writes import CreateWrite, DeleteWrite, PutWrite, UpdateWrite
 
 
 class Store:
@@ -63,11 +47,54 @@ class Store:
     Reads at a revision raise `Compacted` or `RevisionInFuture`.
     """
 
+    def __init__(self, driver: Driver, *, settings: Settings, clock: Clock, random: Random) -> None:
+        """Not for users: `open_store` makes stores, starts them and runs `jobs`."""
+        self.metrics = metrics = StoreMetrics()
+        self._driver, self._settings, self._clock = driver, settings, clock
+        self._state = state = LocalState(settings)
+        self._hub = hub = Hub(settings, metrics)
+        self._tail = tail = Tail(driver, state, hub, settings=settings, clock=clock, metrics=metrics)
+        self._barrier = Barrier(driver, metrics)
+        self._committer = Committer(
+            driver, state.cache, tail, settings=settings, clock=clock, random=random, metrics=metrics
+        )
+        self._reads = Reads(driver, state, tail, barrier=self._barrier, settings=settings, metrics=metrics)
+        self._history = History(driver, state, tail, hub=hub, settings=settings)
+        self._compactor = Compactor(driver, tail, settings=settings, clock=clock, metrics=metrics)
+        self._leases = Leases(
+            driver, self._committer, settings=settings, clock=clock, random=random, metrics=metrics
+        )
+        self._jobs = Jobs(self._refuse_everything)
+        self._closed = False
+        self._closing = asyncio.Lock()
+
+    async def start(self) -> None:
+        """Read what the store needs in memory and start its jobs. Done once, before anything else."""
+        await self._tail.load()
+        self._jobs.start("committer", self._committer.run())
+        self._jobs.start("tail", self._tail.follow())
+        self._jobs.start("barrier", self._barrier.run())
+        self._jobs.start("compactor", self._compactor.run())
+        self._jobs.start("lessor", self._leases.run())
+        if self._driver.facts.shared:
+            self._jobs.start("listener", self._tail.listen())
+
+    def _refuse_everything(self) -> None:
+        """End all watches and refuse what waits and what comes; the running batch goes on."""
+        if not self._closed:
+            self._closed = True
+            self._hub.end_all(StoreClosed())
+            self._committer.close()
+            self._barrier.close()
+            self._tail.close()
+
     # --- reading
 
-    async def get(self, key: bytes, *, at: Revision | None = None, consistent: bool = True) -> KeyValue | None:
+    async def get(
+        self, key: bytes, *, at: Revision | None = None, consistent: bool = True
+    ) -> KeyValue | None:
         """The key's version at a revision, or None."""
-        raise NotImplementedError
+        return await self._reads.get(key, at=at, consistent=consistent)
 
     async def range(
         self,
@@ -79,34 +106,43 @@ class Store:
         consistent: bool = True,
     ) -> RangeResult:
         """A snapshot of the range in key order, at most `limit` items."""
-        raise NotImplementedError
+        return await self._reads.range(
+            key_range, at=at, limit=limit, keys_only=keys_only, consistent=consistent
+        )
 
     async def count(
         self, key_range: KeyRange, *, at: Revision | None = None, consistent: bool = True
     ) -> CountResult:
         """How many keys the range holds."""
-        raise NotImplementedError
+        return await self._reads.count(key_range, at=at, consistent=consistent)
 
     async def current_revision(self) -> Revision:
         """The current revision; every write acknowledged before the call is at or below it."""
-        raise NotImplementedError
+        return await self._reads.catch_up()
 
     @property
     def applied_revision(self) -> Revision:
         """The revision that this process has applied: a lower bound of the current one, free of charge."""
-        raise NotImplementedError
+        return self._tail.applied
 
     @property
     def compact_revision(self) -> Revision:
         """The oldest readable revision as far as this process knows."""
-        raise NotImplementedError
+        return self._tail.floors.store
 
     async def wait_for(self, revision: Revision, *, timeout_s: float) -> Revision:
         """Wait until this process has applied `revision`; returns the applied one.
 
         Raises `RevisionInFuture` when the store has not got there in `timeout_s`.
         """
-        raise NotImplementedError
+        if revision > self._tail.applied:
+            try:
+                async with asyncio.timeout(timeout_s):
+                    await self._reads.catch_up()
+                    await self._tail.wait_applied(revision)
+            except TimeoutError:
+                raise RevisionInFuture(requested=revision, current=self._tail.applied) from None
+        return self._tail.applied
 
     # --- writing
 
@@ -114,7 +150,8 @@ class Store:
         self, key: bytes, value: bytes, *, lease: int | None = None, actor: str | None = None
     ) -> KeyValue:
         """Write a key that must not exist. Raises `KeyExists`."""
-        raise NotImplementedError
+        self._check(key, value)
+        return cast(KeyValue, await self._committer.submit(CreateWrite(key, value, lease=lease, actor=actor)))
 
     async def update(
         self,
@@ -126,58 +163,71 @@ class Store:
         actor: str | None = None,
     ) -> KeyValue:
         """Write a key that must exist, and be at `expect` if given. Raises `KeyNotFound`, `RevisionConflict`."""
-        raise NotImplementedError
+        self._check(key, value)
+        write = UpdateWrite(key, value, expect=expect, lease=lease, actor=actor)
+        return cast(KeyValue, await self._committer.submit(write))
 
     async def put(
         self, key: bytes, value: bytes, *, lease: int | None = None, actor: str | None = None
     ) -> KeyValue:
         """Write a key whether it exists or not."""
-        raise NotImplementedError
+        self._check(key, value)
+        return cast(KeyValue, await self._committer.submit(PutWrite(key, value, lease=lease, actor=actor)))
 
     async def delete(
         self, key: bytes, *, expect: Revision | None = None, actor: str | None = None
     ) -> DeleteResult:
         """Delete a key that must exist, and be at `expect` if given. Raises `KeyNotFound`, `RevisionConflict`."""
-        raise NotImplementedError
+        check_key(key, self._settings)
+        write = DeleteWrite(key, expect=expect, actor=actor)
+        return cast(DeleteResult, await self._committer.submit(write))
 
     async def txn(self, txn: Txn, *, actor: str | None = None) -> TxnResult:
         """Evaluate a transaction; all its writes share one revision."""
-        raise NotImplementedError
+        check_txn(txn, self._settings)
+        return cast(TxnResult, await self._committer.submit(TxnWrite(txn, actor=actor)))
+
+    def _check(self, key: bytes, value: bytes) -> None:
+        check_key(key, self._settings)
+        check_value(key, value, self._settings)
 
     # --- watching
 
-    def watch(
-        self, key_range: KeyRange, *, start: Revision | None = None
-    ) -> Watch:
+    def watch(self, key_range: KeyRange, *, start: Revision | None = None) -> Watch:
         """Every event of the range with revision >= `start`, in order, once; from now on without `start`.
 
         The subscription stands when this returns: with `start=None` it holds every event after
         `applied_revision`. A `start` beyond the current revision is silent until it is reached.
         Errors come from the iteration.
         """
-        raise NotImplementedError
+        if self._closed:
+            raise StoreClosed
+        return Watch(self._history, key_range, start=start)
 
     # --- leases
 
     async def grant_lease(self, ttl_s: int, *, lease: int | None = None) -> Lease:
         """Grant a lease, with the given id or a random one. Raises `LeaseExists`."""
-        raise NotImplementedError
+        check_ttl(ttl_s, self._settings)
+        if lease is not None:
+            check_lease_id(lease)
+        return await self._leases.grant(ttl_s, lease)
 
     async def keep_lease_alive(self, lease: int) -> Lease:
         """Start the lease's time anew. Raises `LeaseNotFound`, also when it has expired and its keys still stand."""
-        raise NotImplementedError
+        return await self._leases.keep_alive(lease)
 
     async def revoke_lease(self, lease: int) -> Revision:
         """Delete the lease and, in one revision, its keys. Raises `LeaseNotFound`."""
-        raise NotImplementedError
+        return await self._leases.revoke(lease)
 
     async def lease_status(self, lease: int) -> LeaseStatus:
         """The lease now. Raises `LeaseNotFound`."""
-        raise NotImplementedError
+        return await self._leases.status(lease)
 
     async def leases(self) -> list[int]:
         """The ids of all leases, in order."""
-        raise NotImplementedError
+        return await self._leases.all()
 
     # --- upkeep
 
@@ -186,12 +236,34 @@ class Store:
 
         Raises `Compacted` for one already below the floor, `RevisionInFuture`.
         """
-        raise NotImplementedError
+        if self._closed:
+            raise StoreClosed
+        return await self._compactor.compact(to)
 
     async def status(self) -> StoreStatus:
         """Figures of the store."""
-        raise NotImplementedError
+        async with self._driver.read() as tx:
+            size, current, floors = await tx.size(), await tx.current(), await read_floors(tx)
+            store_id = await tx.store_id()
+        return StoreStatus(
+            store_id=store_id,
+            database=self._driver.facts.name,
+            epoch=floors.epoch,
+            current_revision=current,
+            applied_revision=self._tail.applied,
+            compact_revision=floors.store,
+            prefix_floors=floors.by_prefix,
+            keys=size.keys,
+            log_rows=size.log_rows,
+            size_bytes=size.size_bytes,
+            leases=size.leases,
+            watchers=self.metrics.watchers,
+        )
 
     async def close(self) -> None:
         """End all watches, finish the running batch, refuse what waits, close the database. Twice is fine."""
-        raise NotImplementedError
+        self._refuse_everything()
+        async with self._closing:
+            await self._jobs.finish("committer")
+            await self._jobs.cancel()
+            await self._driver.close()

@@ -1,0 +1,1 @@
+"""The log: commit in groups, follow in order, fan out, compact."""

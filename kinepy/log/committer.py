@@ -1,0 +1,275 @@
+"""Group commit: every write of a process goes through one committer, in one order.
+
+While a batch is being committed arriving writes queue; they form the next batch. A write is answered
+only after its batch is durable, or surely is not, or cannot be told.
+"""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Sequence
+from random import Random
+from typing import Protocol
+
+from kinepy.clock import Clock
+from kinepy.drivers.base import Driver, WriteTransaction
+from kinepy.errors import (
+    KinepyError,
+    Overloaded,
+    StorageCorrupt,
+    StorageUnavailable,
+    StoreClosed,
+    WriteOutcomeUnknown,
+)
+from kinepy.log.draft import Draft, Write
+from kinepy.log.metrics import StoreMetrics
+from kinepy.log.prereads import LocalState, Prereader
+from kinepy.records import Event
+from kinepy.revision import Revision
+from kinepy.settings import Settings
+
+log = logging.getLogger("kinepy")
+
+BATCH_ID_BITS = 63
+BACKOFF_FIRST_S = 0.05
+
+
+class Follower(Protocol):
+    """Who is told about this process' own commits."""
+
+    def expect(self, first: Revision, last: Revision) -> None:
+        """These revisions are about to be committed."""
+        ...
+
+    def commit_ended(self) -> None:
+        """What was expected has been committed and told, or was not committed."""
+        ...
+
+    def committed(self, first: Revision, last: Revision, events: Sequence[Event]) -> None:
+        """These revisions are durable."""
+        ...
+
+
+class _Attempt:
+    """One try to commit a batch."""
+
+    __slots__ = ("answers", "batch", "draft", "entered", "first", "writes")
+
+    def __init__(self, writes: Sequence[Write], batch: int) -> None:
+        self.writes, self.batch = writes, batch
+        self.entered = False
+        self.first = Revision(0)
+        self.draft: Draft | None = None
+        self.answers: list[object] = []
+
+
+class Committer:
+    """The queue of writes and the task that commits them."""
+
+    def __init__(
+        self,
+        driver: Driver,
+        local: LocalState,
+        follower: Follower,
+        *,
+        settings: Settings,
+        clock: Clock,
+        random: Random,
+        metrics: StoreMetrics,
+    ) -> None:
+        self._driver, self._local, self._follower = driver, local, follower
+        self._settings, self._clock, self._random, self._metrics = settings, clock, random, metrics
+        self._queue: deque[Write] = deque()
+        self._waiter: asyncio.Future[None] | None = None
+        self._closed = False
+        self._ask_heads = not local.complete
+
+    @property
+    def busy(self) -> bool:
+        """Whether writes are waiting."""
+        return bool(self._queue)
+
+    def submit(self, write: Write) -> "asyncio.Future[object]":
+        """Queue a write; its answer is what `evaluate` returned, or raises.
+
+        Raises `Overloaded` when the queue is full, `StoreClosed`. Cancelling the answer drops a write that
+        is not yet in a batch, and changes nothing for one that is.
+        """
+        if self._closed:
+            raise StoreClosed
+        queue = self._queue
+        if len(queue) >= self._settings.write_queue_max:
+            raise Overloaded(what="write_queue_max", limit=self._settings.write_queue_max)
+        write.answer = asyncio.get_running_loop().create_future()
+        write.deadline = self._clock.monotonic() + self._settings.write_timeout_s
+        queue.append(write)
+        waiter = self._waiter
+        if waiter is not None and not waiter.done():
+            waiter.set_result(None)
+        return write.answer
+
+    def close(self) -> None:
+        """Refuse new and waiting writes; `run` returns when the running batch is finished."""
+        self._closed = True
+        while self._queue:
+            _answer(self._queue.popleft(), StoreClosed())
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    async def run(self) -> None:
+        """Commit batches until closed."""
+        while not self._closed:
+            if not self._queue:
+                self._waiter = asyncio.get_running_loop().create_future()
+                await self._waiter
+                self._waiter = None
+            # Callers that were just answered get to queue their next write into this batch.
+            await asyncio.sleep(0)
+            writes = self._take()
+            if writes:
+                await self._commit(writes, give_up=self._clock.monotonic() + self._settings.write_timeout_s)
+
+    def _take(self) -> list[Write]:
+        """The next batch: bounded by writes and by bytes, at least one write."""
+        queue, now = self._queue, self._clock.monotonic()
+        writes: list[Write] = []
+        room = self._settings.batch_bytes_max
+        while queue and len(writes) < self._settings.batch_writes_max:
+            if writes and queue[0].size_bytes > room:
+                break
+            write = queue.popleft()
+            if write.answer.done():
+                continue
+            if write.deadline < now:
+                _answer(write, StorageUnavailable("the write waited too long for its turn"))
+                continue
+            room -= write.size_bytes
+            writes.append(write)
+        self._metrics.queued_writes = len(queue)
+        return writes
+
+    async def _commit(self, writes: Sequence[Write], *, give_up: float) -> bool:
+        """Commit a batch and answer its writes. Returns whether the database could be reached."""
+        attempt = _Attempt(writes, self._random.getrandbits(BATCH_ID_BITS))
+        try:
+            await self._try(attempt)
+        except WriteOutcomeUnknown as error:
+            self._metrics.failed("commit")
+            await self._find_out(attempt, error, give_up=give_up)
+        except Exception as error:
+            # The batch surely did not commit: one bad write must not take the others with it.
+            if not isinstance(error, StorageUnavailable):
+                log.exception("a commit batch failed")
+            self._metrics.failed("commit")
+            if attempt.entered and len(writes) > 1:
+                await self._commit_singly(writes, error, give_up=give_up)
+            else:
+                _answer_all(writes, error)
+        else:
+            self._acknowledge(attempt)
+        finally:
+            self._follower.commit_ended()
+        return attempt.entered
+
+    async def _commit_singly(self, writes: Sequence[Write], error: Exception, *, give_up: float) -> None:
+        reachable = True
+        for position, write in enumerate(writes):
+            if not reachable:
+                _answer_all(writes[position:], error)
+                return
+            reachable = await self._commit([write], give_up=give_up)
+
+    async def _try(self, attempt: _Attempt) -> None:
+        """The one write transaction of a batch."""
+        clock, metrics = self._clock, self._metrics
+        asked = {key for write in attempt.writes for key in write.keys} if self._ask_heads else ()
+        begun = clock.monotonic()
+        async with self._driver.write(asked) as tx:
+            attempt.entered = True
+            metrics.lock_wait_seconds.observe(clock.monotonic() - begun)
+            draft = await self._draft(tx, attempt, asked)
+            if draft.rows:
+                self._follower.expect(attempt.first, draft.revision)
+                await tx.append(draft.rows)
+            for lease in draft.granted_leases.values():
+                await tx.put_lease(lease)
+            if draft.ended_leases:
+                await tx.delete_leases(draft.ended_leases)
+        metrics.commit_seconds.observe(clock.monotonic() - begun)
+        metrics.batch_size.observe(len(attempt.writes))
+
+    async def _draft(self, tx: WriteTransaction, attempt: _Attempt, asked: "set[bytes] | tuple[()]") -> Draft:
+        """Read what the batch needs and evaluate it."""
+        local = self._local
+        if tx.revision < local.revision:
+            # Never hand out a revision twice: this database lost commits that this process has seen.
+            raise StorageCorrupt(f"it stands at revision {tx.revision}, but has been at {local.revision}")
+        # Heads are asked for with the lock only when the last batch met others' commits.
+        self._ask_heads = not local.complete or local.revision != tx.revision
+        draft = Draft(
+            revision=tx.revision, batch=attempt.batch, now_us=await tx.now_us(), committed_at=tx.committed_at
+        )
+        await Prereader(tx, draft, local, keys_max=self._settings.transaction_keys_max).read(
+            attempt.writes, asked
+        )
+        attempt.first = Revision(tx.revision + 1)
+        attempt.draft = draft
+        attempt.answers = answers = []
+        for write in attempt.writes:
+            try:
+                answers.append(write.evaluate(draft))
+            except KinepyError as error:
+                answers.append(error)
+        return draft
+
+    def _acknowledge(self, attempt: _Attempt) -> None:
+        draft = attempt.draft
+        assert draft is not None
+        if draft.rows:
+            self._follower.committed(attempt.first, draft.revision, draft.events)
+        for write, answer in zip(attempt.writes, attempt.answers, strict=True):
+            _answer(write, answer)
+
+    async def _find_out(self, attempt: _Attempt, error: WriteOutcomeUnknown, *, give_up: float) -> None:
+        """The connection broke around COMMIT: look for the batch, under the order lock.
+
+        Without the lock the dying backend might still commit after we have looked.
+        """
+        if attempt.draft is None or not attempt.draft.rows:
+            _answer_all(attempt.writes, error)
+            return
+        backoff = BACKOFF_FIRST_S
+        while True:
+            try:
+                async with self._driver.write() as tx:
+                    found = await tx.batch(attempt.batch)
+                break
+            except (StorageUnavailable, WriteOutcomeUnknown):
+                if self._closed or self._clock.monotonic() >= give_up:
+                    _answer_all(attempt.writes, error)
+                    return
+            await self._clock.sleep(backoff)
+            backoff = min(backoff * 2, self._settings.reconnect_backoff_max_s)
+        if found is not None:
+            assert found == (attempt.first, attempt.draft.revision), (found, attempt.first)
+            self._acknowledge(attempt)
+        elif self._clock.monotonic() < give_up:
+            await self._commit(attempt.writes, give_up=give_up)
+        else:
+            _answer_all(attempt.writes, StorageUnavailable(error.reason))
+
+
+def _answer(write: Write, answer: object) -> None:
+    """Give a caller its answer, unless it has gone."""
+    future = write.answer
+    if future.done():
+        return
+    if isinstance(answer, Exception):
+        future.set_exception(answer)
+    else:
+        future.set_result(answer)
+
+
+def _answer_all(writes: Sequence[Write], error: Exception) -> None:
+    for write in writes:
+        _answer(write, error)

@@ -1,0 +1,131 @@
+"""What a batch must know before it can be evaluated, read under the order lock.
+
+The local index is the head table when it has applied the very revision that was read under the lock;
+otherwise, and for values that the cache does not hold, the database is asked.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Protocol
+
+from kinepy.drivers.base import Head, WriteTransaction
+from kinepy.keys import KeyRange
+from kinepy.log.draft import Draft, Write
+from kinepy.log.rows import key_value_of
+from kinepy.records import KeyValue
+from kinepy.revision import Revision
+
+LEASES_SINGLE_MAX = 4
+
+
+class LocalState(Protocol):
+    """What this process has in memory of the newest state it has applied."""
+
+    @property
+    def revision(self) -> Revision:
+        """The revision that has been applied."""
+        ...
+
+    @property
+    def complete(self) -> bool:
+        """Whether every live key is known."""
+        ...
+
+    @property
+    def entries(self) -> Mapping[bytes, KeyValue | Head]:
+        """The live keys; a `Head` stands for a record whose value is not in memory."""
+        ...
+
+    def keys_in(self, key_range: KeyRange, *, limit: int) -> list[bytes]:
+        """The first live keys of a range, in order."""
+        ...
+
+
+class Prereader:
+    """Reads for one batch. `heads_known`: the transaction was given all the plain keys."""
+
+    __slots__ = ("_draft", "_keys", "_keys_max", "_local", "_local_is_head", "_tx")
+
+    def __init__(self, tx: WriteTransaction, draft: Draft, local: LocalState, *, keys_max: int) -> None:
+        self._tx, self._draft, self._local, self._keys_max = tx, draft, local, keys_max
+        self._local_is_head = local.complete and local.revision == tx.revision
+        self._keys: set[bytes] = set()
+
+    async def read(self, writes: Collection[Write], asked: Collection[bytes]) -> None:
+        """Fill the draft. `asked` are the keys whose heads came with the transaction."""
+        keys = self._keys
+        special: list[Write] = []
+        for write in writes:
+            keys.update(write.keys)
+            if not write.is_plain:
+                special.append(write)
+        if special:
+            await self._read_special(special)
+        missing = self._take_local() if self._local_is_head else self._take_heads(asked)
+        if missing:
+            await self._take_values(missing)
+
+    async def _read_special(self, writes: Sequence[Write]) -> None:
+        await self._read_leases({lease for write in writes for lease in write.leases})
+        for ending in {write.ending_lease for write in writes} - {None}:
+            assert ending is not None
+            self._keys.update(await self._tx.lease_keys(ending))
+        for key_range in {key_range for write in writes for key_range in write.ranges}:
+            await self._read_range(key_range)
+
+    async def _read_leases(self, leases: Collection[int]) -> None:
+        if len(leases) > LEASES_SINGLE_MAX:
+            self._draft.leases = {row.id: row for row in await self._tx.leases() if row.id in leases}
+            return
+        for lease in leases:
+            row = await self._tx.lease(lease)
+            if row is not None:
+                self._draft.leases[lease] = row
+
+    async def _read_range(self, key_range: KeyRange) -> None:
+        if key_range.is_empty:
+            return
+        limit = self._keys_max + 1
+        if self._local_is_head:
+            found = self._local.keys_in(key_range, limit=limit)
+        else:
+            found = [head.key for head in await self._tx.heads(key_range, limit=limit)]
+        if len(found) > self._keys_max:
+            self._draft.overfull[key_range] = len(found)
+        else:
+            self._keys.update(found)
+
+    def _take_local(self) -> list[bytes]:
+        current, entries, missing = self._draft.current, self._local.entries, []
+        for key in self._keys:
+            entry = entries.get(key)
+            if entry is None or type(entry) is KeyValue:
+                current[key] = entry
+            else:
+                missing.append(key)
+        return missing
+
+    def _take_heads(self, asked: Collection[bytes]) -> list[bytes]:
+        """Keys whose head says that they do not exist, or that the cache holds them, need no more reading."""
+        current, entries, heads = self._draft.current, self._local.entries, self._tx.heads_of
+        known, missing = set(asked), []
+        for key in self._keys:
+            if key not in known:
+                missing.append(key)
+                continue
+            head = heads.get(key)
+            entry = entries.get(key)
+            if head is None:
+                current[key] = None
+            elif type(entry) is KeyValue and entry.mod_revision == head.revision:
+                current[key] = entry
+            else:
+                missing.append(key)
+        return missing
+
+    async def _take_values(self, keys: Iterable[bytes]) -> None:
+        missing = list(keys)
+        rows = await self._tx.latest_of(missing)
+        current = self._draft.current
+        for key in missing:
+            row = rows.get(key)
+            current[key] = None if row is None else key_value_of(row)

@@ -1,0 +1,175 @@
+"""Leases: their end is an instant in the database, and their keys die in one revision.
+
+All changes of leases go through the commit queue, so they are decided under the order lock: whichever
+process ends a lease, it is ended once.
+"""
+
+from collections.abc import Collection
+from random import Random
+
+from kinepy.clock import Clock
+from kinepy.drivers.base import Driver, LeaseRow
+from kinepy.errors import KinepyError, LeaseExists, LeaseNotFound, StoreClosed
+from kinepy.log.committer import Committer
+from kinepy.log.draft import ROW_OVERHEAD_BYTES, Draft, Write
+from kinepy.log.metrics import StoreMetrics
+from kinepy.records import Lease, LeaseStatus
+from kinepy.revision import Revision
+from kinepy.settings import Settings
+
+SECOND_US = 1_000_000
+EXPIRED_AT_ONCE_MAX = 100
+
+
+class _LeaseWrite(Write):
+    """A write about one lease."""
+
+    __slots__ = ("lease",)
+
+    def __init__(self, lease: int) -> None:
+        self.lease = lease
+        self.keys = ()
+        self.size_bytes = ROW_OVERHEAD_BYTES
+
+    @property
+    def leases(self) -> Collection[int]:
+        return (self.lease,)
+
+    @property
+    def is_plain(self) -> bool:
+        return False
+
+
+class GrantLease(_LeaseWrite):
+    """Make a lease."""
+
+    __slots__ = ("ttl_s",)
+
+    def __init__(self, lease: int, ttl_s: int) -> None:
+        super().__init__(lease)
+        self.ttl_s = ttl_s
+
+    def evaluate(self, draft: Draft) -> Lease:
+        """Returns the lease; raises `LeaseExists`, also while an expired one's keys still stand."""
+        if self.lease in draft.leases:
+            raise LeaseExists(lease=self.lease)
+        return _start(draft, self.lease, self.ttl_s)
+
+
+class KeepLeaseAlive(_LeaseWrite):
+    """Start a lease's time anew."""
+
+    __slots__ = ()
+
+    def evaluate(self, draft: Draft) -> Lease:
+        """Returns the lease with its new end; raises `LeaseNotFound`."""
+        return _start(draft, self.lease, draft.live_lease(self.lease).ttl_s)
+
+
+def _start(draft: Draft, lease: int, ttl_s: int) -> Lease:
+    row = LeaseRow(lease, ttl_s, draft.now_us + ttl_s * SECOND_US)
+    draft.grant(row)
+    return Lease(row.id, row.ttl_s, row.expires_at)
+
+
+class EndLease(_LeaseWrite):
+    """Delete a lease and, in one revision, its keys."""
+
+    __slots__ = ("actor", "only_expired")
+
+    def __init__(self, lease: int, *, only_expired: bool) -> None:
+        super().__init__(lease)
+        self.only_expired = only_expired
+
+    @property
+    def ending_lease(self) -> int | None:
+        return self.lease
+
+    def evaluate(self, draft: Draft) -> Revision:
+        """Returns the revision of the deletes, the current one when the lease had no keys."""
+        row = draft.leases.get(self.lease)
+        expired = row is not None and row.expires_at <= draft.now_us
+        # Another process may have ended it, or its holder kept it alive, since we looked.
+        if row is None or expired != self.only_expired:
+            raise LeaseNotFound(lease=self.lease)
+        revision = Revision(draft.revision + 1)
+        for sub, key in enumerate(draft.keys_of_lease(self.lease)):
+            draft.delete(key, revision=revision, sub=sub, actor=None)
+        draft.end_lease(self.lease)
+        return draft.revision
+
+
+class Leases:
+    """The store's leases, and the task that ends expired ones."""
+
+    def __init__(
+        self,
+        driver: Driver,
+        committer: Committer,
+        *,
+        settings: Settings,
+        clock: Clock,
+        random: Random,
+        metrics: StoreMetrics,
+    ) -> None:
+        self._driver, self._committer = driver, committer
+        self._settings, self._clock, self._random, self._metrics = settings, clock, random, metrics
+
+    async def grant(self, ttl_s: int, lease: int | None) -> Lease:
+        """See `Store.grant_lease`."""
+        while True:
+            chosen = self._random.randrange(1, 2**63) if lease is None else lease
+            try:
+                granted = await self._committer.submit(GrantLease(chosen, ttl_s))
+            except LeaseExists:
+                if lease is not None:
+                    raise
+                continue
+            assert isinstance(granted, Lease)
+            return granted
+
+    async def keep_alive(self, lease: int) -> Lease:
+        """See `Store.keep_lease_alive`."""
+        kept = await self._committer.submit(KeepLeaseAlive(lease))
+        assert isinstance(kept, Lease)
+        return kept
+
+    async def revoke(self, lease: int) -> Revision:
+        """See `Store.revoke_lease`."""
+        return Revision(int(await self._committer.submit(EndLease(lease, only_expired=False))))  # type: ignore[call-overload]
+
+    async def status(self, lease: int) -> LeaseStatus:
+        """See `Store.lease_status`."""
+        async with self._driver.read() as tx:
+            row, now_us = await tx.lease(lease), await tx.now_us()
+            if row is None or row.expires_at <= now_us:
+                raise LeaseNotFound(lease=lease)
+            keys = await tx.lease_keys(lease)
+        return LeaseStatus(row.id, row.ttl_s, (row.expires_at - now_us) / SECOND_US, keys)
+
+    async def all(self) -> list[int]:
+        """See `Store.leases`."""
+        async with self._driver.read() as tx:
+            now_us = await tx.now_us()
+            return [row.id for row in await tx.leases() if row.expires_at > now_us]
+
+    async def run(self) -> None:
+        """End expired leases until the store closes."""
+        while True:
+            await self._clock.sleep(self._settings.lease_check_interval_s)
+            try:
+                await self.end_expired()
+            except StoreClosed:
+                return
+            except KinepyError:
+                self._metrics.failed("lease")
+
+    async def end_expired(self) -> None:
+        """End the leases that have expired."""
+        async with self._driver.read() as tx:
+            rows = await tx.expired_leases(now_us=await tx.now_us(), limit=EXPIRED_AT_ONCE_MAX)
+        for row in rows:
+            try:
+                await self._committer.submit(EndLease(row.id, only_expired=True))
+            except LeaseNotFound:
+                continue

@@ -1,0 +1,240 @@
+"""Reading: from memory where it holds the asked revision, else from one database snapshot.
+
+Memory holds the newest applied state, and through the ring those shortly before it. Nothing fails
+because memory is small; it only gets slower.
+"""
+
+from asyncio import shield
+from collections.abc import Iterable, Sequence
+from heapq import merge
+from itertools import islice
+
+from kinepy.drivers.base import Driver, Head, LogRow, ReadTransaction
+from kinepy.errors import RevisionInFuture, StoreClosed
+from kinepy.keys import KeyRange
+from kinepy.log.barrier import Barrier
+from kinepy.log.floors import read_floors
+from kinepy.log.metrics import StoreMetrics
+from kinepy.log.rows import key_value_of
+from kinepy.log.tail import Tail
+from kinepy.records import CountResult, KeyValue, RangeResult
+from kinepy.revision import Revision
+from kinepy.settings import Settings
+from kinepy.store.bounds import check_key, check_limit
+from kinepy.store.state import LocalState
+
+TRIES_MAX = 3
+
+
+class Reads:
+    """The store's reading half."""
+
+    def __init__(
+        self,
+        driver: Driver,
+        state: LocalState,
+        tail: Tail,
+        *,
+        barrier: Barrier,
+        settings: Settings,
+        metrics: StoreMetrics,
+    ) -> None:
+        self._driver, self._state, self._tail, self._barrier = driver, state, tail, barrier
+        self._cache, self._ring = state.cache, state.ring
+        self._settings, self._metrics = settings, metrics
+        # A database of one process cannot know more than this process.
+        self._shared = driver.facts.shared
+
+    # --- which revision
+
+    async def catch_up(self) -> Revision:
+        """Wait until every write acknowledged before the call has been applied; returns the applied revision."""
+        if self._shared:
+            current = await shield(self._barrier.current())
+            if current > self._cache.revision:
+                self._tail.kick(current)
+                await self._tail.wait_applied(current)
+        return self._cache.revision
+
+    async def _applied(self, at: Revision | None, *, consistent: bool) -> None:
+        """Make sure that what is asked for has been applied, or raise `RevisionInFuture`."""
+        if self._tail.closed:
+            raise StoreClosed
+        if at is None:
+            if consistent:
+                await self.catch_up()
+        elif at > self._cache.revision:
+            current = await self.catch_up() if consistent else self._cache.revision
+            if at > current:
+                raise RevisionInFuture(requested=at, current=current)
+
+    # --- get
+
+    async def get(self, key: bytes, *, at: Revision | None, consistent: bool) -> KeyValue | None:
+        """See `Store.get`."""
+        check_key(key, self._settings)
+        cache = self._cache
+        await self._applied(at, consistent=consistent)
+        if cache.complete and (at is None or at == cache.revision):
+            entry = cache.entries.get(key)
+            if entry is None or type(entry) is KeyValue:
+                self._metrics.cache_hits += 1
+                cache.touch((key,))
+                return entry
+        result = await self._snapshot(KeyRange.single(key), at=at, limit=None, keys_only=False)
+        return result.items[0] if result.items else None
+
+    # --- range
+
+    async def range(
+        self,
+        key_range: KeyRange,
+        *,
+        at: Revision | None,
+        limit: int | None,
+        keys_only: bool,
+        consistent: bool,
+    ) -> RangeResult:
+        """See `Store.range`."""
+        check_limit(limit)
+        await self._applied(at, consistent=consistent)
+        return await self._snapshot(key_range, at=at, limit=limit, keys_only=keys_only)
+
+    async def _snapshot(
+        self, key_range: KeyRange, *, at: Revision | None, limit: int | None, keys_only: bool
+    ) -> RangeResult:
+        for _ in range(TRIES_MAX):
+            local = self._local(key_range, at=at, limit=limit)
+            if local is None:
+                break
+            revision, entries, total = local
+            items = _without_values(entries) if keys_only else await self._with_values(entries)
+            if items is not None:
+                more = limit is not None and total > len(items)
+                return RangeResult(revision, items, more, total)
+            # A value that memory had let go was compacted away: it is not the newest any more.
+            await self.catch_up()
+        return await self._from_database(key_range, at=at, limit=limit, keys_only=keys_only)
+
+    def _local(
+        self, key_range: KeyRange, *, at: Revision | None, limit: int | None
+    ) -> tuple[Revision, list[KeyValue | Head], int] | None:
+        """Revision, entries and count of a snapshot that memory holds; None when it does not."""
+        cache = self._cache
+        if at is not None:
+            self._tail.floors.check(key_range, at)
+        if not cache.complete:
+            return None
+        if at is None or at == cache.revision:
+            keys = cache.keys_in(key_range, limit=limit)
+            total = len(keys) if limit is None else cache.count(key_range)
+            return cache.revision, list(map(cache.entries.__getitem__, keys)), total
+        if not self._ring.covers(at):
+            return None
+        return self._undone(key_range, at=at, limit=limit)
+
+    def _undone(
+        self, key_range: KeyRange, *, at: Revision, limit: int | None
+    ) -> tuple[Revision, list[KeyValue | Head], int]:
+        """The snapshot at a revision that the ring reaches back to."""
+        cache, entries = self._cache, self._cache.entries
+        held = self._ring.undo(key_range, after=at)
+        made_since = sum(1 for key in held if key in entries)
+        gone_since = sorted(key for key, record in held.items() if record is not None)
+        total = cache.count(key_range) - made_since + len(gone_since)
+        if key_range.is_empty:
+            return at, [], 0
+        kept: Iterable[bytes] = (
+            key
+            for key in cache.keys.irange(key_range.start, key_range.end, inclusive=(True, False))
+            if key not in held
+        )
+        found: list[KeyValue | Head] = []
+        for key in islice(merge(kept, gone_since), limit):
+            record = held.get(key)
+            found.append(entries[key] if record is None else record)
+        return at, found, total
+
+    async def _with_values(self, entries: list[KeyValue | Head]) -> Sequence[KeyValue] | None:
+        """The entries with their values; None when one is gone from the log."""
+        missing = [entry for entry in entries if type(entry) is Head]
+        self._metrics.cache_misses += len(missing)
+        self._metrics.cache_hits += len(entries) - len(missing)
+        if missing:
+            records = await self._read_values(missing)
+            if len(records) < len(missing):
+                return None
+            return [records[entry.key] if type(entry) is Head else entry for entry in entries]  # type: ignore[misc]
+        if len(entries) < self._settings.page_rows_max:
+            self._cache.touch(entry.key for entry in entries)
+        return entries  # type: ignore[return-value]  # none of them is a Head
+
+    async def _read_values(self, heads: Sequence[Head]) -> dict[bytes, KeyValue]:
+        """Versions by their position in the log, where they never change."""
+        page, records = self._settings.page_rows_max, dict[bytes, KeyValue]()
+        async with self._driver.read() as tx:
+            for first in range(0, len(heads), page):
+                positions = [(head.revision, head.sub) for head in heads[first : first + page]]
+                rows = await tx.rows_of(positions)
+                for record in self._cache.fill([key_value_of(row) for row in rows]):
+                    records[record.key] = record
+        return records
+
+    async def _from_database(
+        self, key_range: KeyRange, *, at: Revision | None, limit: int | None, keys_only: bool
+    ) -> RangeResult:
+        async with self._driver.read() as tx:
+            revision = await self._check_snapshot(tx, key_range, at)
+            cut = None if limit is None else limit + 1
+            rows: Sequence[LogRow]
+            if at is None and not keys_only:
+                rows = await tx.latest(key_range, limit=cut)
+            else:
+                rows = await tx.state_at(key_range, at=revision, limit=cut, keys_only=keys_only)
+            more = limit is not None and len(rows) > limit
+            total = await tx.count_at(key_range, at=revision) if more else len(rows)
+        records = [key_value_of(row) for row in rows[:limit]]
+        self._metrics.cache_misses += len(records)
+        if not keys_only:
+            records = [self._cache.known(record) for record in records]
+        return RangeResult(revision, records, more, total)
+
+    async def _check_snapshot(
+        self, tx: ReadTransaction, key_range: KeyRange, at: Revision | None
+    ) -> Revision:
+        """The revision to read in a snapshot, checked against the floors of that very snapshot."""
+        if at is None:
+            return await tx.current()
+        (await read_floors(tx)).check(key_range, at)
+        return at
+
+    # --- count
+
+    async def count(self, key_range: KeyRange, *, at: Revision | None, consistent: bool) -> CountResult:
+        """See `Store.count`."""
+        await self._applied(at, consistent=consistent)
+        cache = self._cache
+        if cache.complete and (at is None or at == cache.revision):
+            if at is not None:
+                self._tail.floors.check(key_range, at)
+            return CountResult(cache.revision, cache.count(key_range))
+        local = self._local(key_range, at=at, limit=1)
+        if local is not None:
+            return CountResult(local[0], local[2])
+        async with self._driver.read() as tx:
+            revision = await self._check_snapshot(tx, key_range, at)
+            return CountResult(revision, await tx.count_at(key_range, at=revision))
+
+
+def _without_values(entries: Iterable[KeyValue | Head]) -> list[KeyValue]:
+    return [
+        KeyValue(
+            entry.key,
+            b"",
+            entry.create_revision,
+            entry.mod_revision if type(entry) is KeyValue else entry.revision,  # type: ignore[union-attr]
+            entry.version,
+            entry.lease,
+        )
+        for entry in entries
+    ]
