@@ -46,11 +46,16 @@ def encode(resource: Resource, obj: JsonObject) -> bytes:
 
 def decode(resource: Resource, kv: KeyValue) -> JsonObject:
     """The object in the resource's version, with its resourceVersion. The caller owns it."""
+    return decode_at(resource, kv, kv.mod_revision)
+
+
+def decode_at(resource: Resource, kv: KeyValue, revision: int) -> JsonObject:
+    """As `decode`, with another resourceVersion: a deleted object shows that of its delete."""
     obj: JsonObject = orjson.loads(kv.value)
     if resource.from_storage is not None:
         obj = resource.from_storage(obj)
     obj["apiVersion"] = resource.api_version
-    obj["metadata"]["resourceVersion"] = str(kv.mod_revision)
+    obj["metadata"]["resourceVersion"] = str(revision)
     return obj
 
 

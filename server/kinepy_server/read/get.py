@@ -5,7 +5,7 @@ from kinepy_server.context import Context
 from kinepy_server.errors import not_found, revision_in_future
 from kinepy_server.read.page import arrive
 from kinepy_server.read.plan import Snapshot, watched_revision
-from kinepy_server.read.view import single_view
+from kinepy_server.read.shown import respond, single_view
 from kinepy_server.request import Request
 from kinepy_server.resources.resource import Resource
 from kinepy_server.response import Response
@@ -13,7 +13,7 @@ from kinepy_server.response import Response
 
 async def handle_get(context: Context, request: Request, resource: Resource) -> Response:
     """The object in the newest state, or in one not older than the resourceVersion that was asked for."""
-    view = single_view(context, request, resource)
+    view, accepted = single_view(context, request, resource)
     revision = watched_revision(request.parameter("resourceVersion")) if request.query else None
     if revision:
         try:
@@ -24,4 +24,4 @@ async def handle_get(context: Context, request: Request, resource: Resource) -> 
     kv = await context.store.get(key, consistent=revision is None)
     if kv is None:
         raise not_found(resource, request.name)
-    return Response(200, view.one(kv), view.content_type)
+    return await respond(view.one(kv), accepted)

@@ -5,7 +5,8 @@ from kinepy_server.read.options import parse_options
 from kinepy_server.read.page import next_token, read_page
 from kinepy_server.read.plan import plan_list
 from kinepy_server.read.selectors.selection import compile_selection
-from kinepy_server.read.view import ListMeta, list_view
+from kinepy_server.read.shown import list_view, respond
+from kinepy_server.read.view import ListMeta
 from kinepy_server.request import Request
 from kinepy_server.resources.resource import Resource
 from kinepy_server.response import Response
@@ -13,11 +14,11 @@ from kinepy_server.response import Response
 
 async def handle_list(context: Context, request: Request, resource: Resource) -> Response:
     """The selected objects of one snapshot, or one page of them, in key order."""
-    view = list_view(context, request, resource)
+    view, accepted = list_view(context, request, resource)
     options = parse_options(request, watch=False)
     selection = compile_selection(resource, request.namespace, labels=options.labels, fields=options.fields)
     plan = plan_list(options)
     prefix = resource.list_prefix(request.namespace)
     page = await read_page(context, plan, prefix, selection=selection)
     meta = ListMeta(page.revision, next_token(page, prefix), page.remaining)
-    return Response(200, await view.many(page.items, meta), view.content_type)
+    return await respond(await view.many(page.items, meta), accepted)

@@ -1,6 +1,7 @@
 """Watching a collection (2.6, 2.7): the present state if asked for, then every change, once, in order."""
 
 from collections.abc import AsyncIterator
+from typing import Self
 
 from kinepy import Revision, Watch
 from kinepy.errors import Compacted, KinepyError, StoreClosed, WatchOverflow
@@ -13,7 +14,8 @@ from kinepy_server.read.options import ListOptions, parse_options
 from kinepy_server.read.page import Scan, arrive
 from kinepy_server.read.plan import WatchPlan, plan_watch
 from kinepy_server.read.selectors.selection import Selection, compile_selection
-from kinepy_server.read.view import View, watch_view
+from kinepy_server.read.shown import watch_view
+from kinepy_server.read.view import View
 from kinepy_server.request import Request
 from kinepy_server.resources.resource import Resource
 from kinepy_server.response import StreamResponse
@@ -27,9 +29,24 @@ async def handle_watch(context: Context, request: Request, resource: Resource) -
         resource, request.namespace, labels=options.labels, fields=options.fields, name=request.name
     )
     plan = plan_watch(options)
+    if view is None:
+        return StreamResponse(200, _Nothing())
     stream = _Stream(context, view, selection, options=options, plan=plan)
     await stream.open()
-    return StreamResponse(200, stream.chunks(), view.content_type)
+    return StreamResponse(200, stream.chunks())
+
+
+class _Nothing:
+    """A stream that ends at once, as the original's does when its events cannot be shown."""
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        raise StopAsyncIteration
+
+    async def aclose(self) -> None:
+        """Nothing is held."""
 
 
 class _Stream:
@@ -68,8 +85,8 @@ class _Stream:
                 await arrive(self._context, self._plan.initial)
                 scan = Scan(self._context, self._plan.initial, self._range)
                 while (rows := await scan.next()) is not None:
-                    if chunk := self._encoder.initial(rows):
-                        yield chunk
+                    if lines := self._encoder.initial(rows):
+                        yield lines
                 self._subscribe(scan.revision)
                 if self._plan.end_bookmark:
                     yield self._bookmark(scan.revision, initial_end=True)

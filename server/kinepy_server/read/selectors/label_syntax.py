@@ -13,7 +13,10 @@ _name, _value, _subdomain = re.compile(_NAME), re.compile(_VALUE), re.compile(_S
 
 _EMPTY = "must be non-empty"
 _TOO_LONG = f"must be no more than {NAME_BYTES_MAX} bytes"
-_CHARACTERS = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
+_CHARACTERS = (
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an"
+    " alphanumeric character"
+)
 _NAME_RULE = (
     f"{_CHARACTERS} (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '{_NAME}')"
 )

@@ -59,7 +59,12 @@ def compile_selection(
         wanted[NAME] = name
     found = _range(resource, namespace, wanted)
     single = wanted.get(NAME, "") if found.is_single else ""
-    sure = {FieldTerm(NAME, single, True), FieldTerm(NAMESPACE, wanted.get(NAMESPACE) or "-", True)}
+    # What the range holds already needs no second look.
+    sure = {
+        FieldTerm(label, text, True)
+        for label, text in ((NAME, single), (NAMESPACE, wanted.get(NAMESPACE)))
+        if text
+    }
     predicates = _predicates(resource, [term for term in terms if term not in sure], selector)
     return Selection(found, single, _conjunction(predicates), bool(terms or selector))
 

@@ -1,0 +1,48 @@
+"""Objects as they are."""
+
+import asyncio
+from collections.abc import Sequence
+
+from kinepy import KeyValue
+from kinepy_server.objects.codec import items_bytes, object_bytes, object_bytes_at
+from kinepy_server.read.view import CHUNK_ITEMS, ListMeta, bookmark_metadata
+from kinepy_server.resources.resource import Resource
+
+
+class PlainView:
+    """Whole objects: nothing is parsed."""
+
+    def __init__(self, resource: Resource) -> None:
+        self._resource = resource
+        self.line_key = resource.api_version
+
+    def one(self, kv: KeyValue) -> bytes:
+        """The object."""
+        return object_bytes(self._resource, kv)
+
+    async def many(self, kvs: Sequence[KeyValue], meta: ListMeta) -> Sequence[bytes]:
+        """The typed list."""
+        resource = self._resource
+        metadata = meta.encode(always_continue=resource.list_items_carry_kind)
+        kind = f'{{"kind":"{resource.list_kind}","apiVersion":"{resource.api_version}","metadata":'
+        parts = [kind.encode(), metadata, b',"items":[']
+        for start in range(0, len(kvs), CHUNK_ITEMS):
+            if start:
+                parts.append(b",")
+                await asyncio.sleep(0)
+            parts.append(b",".join(items_bytes(resource, kvs[start : start + CHUNK_ITEMS])))
+        parts.append(b"]}")
+        return parts
+
+    def watched(self, kv: KeyValue, revision: int) -> bytes:
+        """The object at an event's revision."""
+        return object_bytes_at(self._resource, kv, revision)
+
+    def bookmark(self, revision: int, *, initial_end: bool) -> bytes:
+        """An object of the kind that has no more than bookmark metadata."""
+        metadata = bookmark_metadata(revision, initial_end=initial_end)
+        return b'{"kind":"%b","apiVersion":"%b","metadata":%b}' % (
+            self._resource.kind.encode(),
+            self._resource.api_version.encode(),
+            metadata,
+        )
