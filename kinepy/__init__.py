@@ -1,6 +1,7 @@
 """kinepy: the storage and the API of Kubernetes on an ordinary SQL database."""
 
 from kinepy.app import open_store
+from kinepy.clients import Mirror, retry_on_conflict
 from kinepy.keys import KeyRange, prefix_end, successor
 from kinepy.records import (
     Compare,
@@ -47,6 +48,7 @@ __all__ = [
     "KeyValue",
     "Lease",
     "LeaseStatus",
+    "Mirror",
     "Put",
     "PutOutcome",
     "Range",
@@ -64,5 +66,6 @@ __all__ = [
     "__version__",
     "open_store",
     "prefix_end",
+    "retry_on_conflict",
     "successor",
 ]

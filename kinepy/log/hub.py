@@ -44,6 +44,11 @@ class Subscription:
             return self._delivered
         return self._hub.revision
 
+    @property
+    def is_pending(self) -> bool:
+        """Whether there are events to take."""
+        return bool(self._chunks)
+
     def offer(self, events: Sequence[Event], size_bytes: int, limits: Settings) -> bool:
         """Queue events; False when that would break a bound, after which the queue is given up.
 
@@ -208,9 +213,11 @@ class Hub:
                 if (group := folders.get(key[:slash])) is not None:
                     found.append(group)
                 slash = key.find(b"/", slash) + 1
+        size = len(key)
         for length in self._prefix_lengths:
-            if (group := self._prefixes.get(key[:length])) is not None:
-                found.append(group)
+            # A key shorter than the prefix would be found once more under its own length.
+            if length <= size and (group := self._prefixes.get(key[:length])) is not None:
+                found.append(group)  # noqa: PERF401  # an expression of three conditions is no clearer
         found.extend(group for group in self._others.values() if key in group.key_range)
         return found
 

@@ -25,7 +25,7 @@ def event_of(history: HistoryRow, known: KeyValue | None) -> Event:
         if known is not None and known.mod_revision == row.prev_revision:
             previous = known
         else:
-            assert before is not None and before.value is not None, (row.revision, row.prev_revision)
+            assert before is not None, (row.revision, row.prev_revision)
             previous = key_value_of(before)
     if row.value is None:
         return Event(EventType.DELETE, tombstone(row.key, row.revision), previous)

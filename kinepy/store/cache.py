@@ -86,35 +86,43 @@ class Cache:
         self.revision = revision
         if not self.complete:
             return
-        entries, subs, seen, sub = self.entries, self._subs, Revision(0), 0
+        seen, sub = Revision(0), 0
         for event in events:
             record = event.kv
-            key = record.key
             if record.mod_revision == seen:
                 sub += 1
             else:
                 seen, sub = record.mod_revision, 0
-            before = entries.get(key)
-            if type(before) is KeyValue:
-                self.value_bytes -= record_bytes(before)
             if event.type is EventType.DELETE:
-                if before is not None:
-                    del entries[key]
-                    self.keys.remove(key)
-                if subs:
-                    subs.pop(key, None)
-                continue
-            entries[key] = record
-            self.value_bytes += record_bytes(record)
+                self._drop(record.key)
+            else:
+                self._replace(record, sub)
+        self._keep_bounds()
+
+    def _drop(self, key: bytes) -> None:
+        before = self.entries.pop(key, None)
+        if before is None:
+            return
+        self.keys.remove(key)
+        self._subs.pop(key, None)
+        if type(before) is KeyValue:
+            self.value_bytes -= record_bytes(before)
+
+    def _replace(self, record: KeyValue, sub: int) -> None:
+        key, entries = record.key, self.entries
+        before = entries.get(key)
+        entries[key] = record
+        self.value_bytes += 2 * len(record.value) + RECORD_OVERHEAD_BYTES
+        if type(before) is KeyValue:
+            self.value_bytes -= 2 * len(before.value) + RECORD_OVERHEAD_BYTES
+        else:
+            self._hand.append(key)
             if before is None:
                 self.keys.add(key)
-            if type(before) is not KeyValue:
-                self._hand.append(key)
-            if sub:
-                subs[key] = sub
-            elif subs:
-                subs.pop(key, None)
-        self._keep_bounds()
+        if sub:
+            self._subs[key] = sub
+        elif self._subs:
+            self._subs.pop(key, None)
 
     # --- bounds
 
@@ -158,13 +166,10 @@ class Cache:
         used = []
         for record in records:
             entry = self.entries.get(record.key)
-            if type(entry) is KeyValue:
-                if entry.mod_revision == record.mod_revision:
-                    record = entry
-            elif entry is not None and entry.revision == record.mod_revision:
+            if type(entry) is Head and entry.revision == record.mod_revision:
                 self.entries[record.key] = record
                 self._admit(record)
-            used.append(record)
+            used.append(self.known(record))
         self._keep_bounds()
         return used
 
@@ -190,6 +195,6 @@ class Cache:
         """How many live keys a range holds."""
         if key_range.is_empty:
             return 0
-        first = self.keys.bisect_left(key_range.start)
-        last = len(self.keys) if key_range.end is None else self.keys.bisect_left(key_range.end)
+        first: int = self.keys.bisect_left(key_range.start)
+        last: int = len(self.keys) if key_range.end is None else self.keys.bisect_left(key_range.end)
         return last - first

@@ -1,7 +1,6 @@
 """The store's face to its users."""
 
 import asyncio
-from collections.abc import Coroutine
 from random import Random
 from typing import cast
 

@@ -5,6 +5,7 @@ Evaluation works on an overlay, so a transaction that fails halfway leaves the d
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from operator import eq, gt, lt, ne
+from typing import Any
 
 from kinepy.errors import DuplicateKey, InvalidRequest, KeyNotFound, TooManyOperations
 from kinepy.keys import KeyRange
@@ -111,7 +112,7 @@ def _refuse_overlap(
 
 # --- compares
 
-_OPERATORS: dict[CompareOperator, Callable[[object, object], bool]] = {
+_OPERATORS: dict[CompareOperator, Callable[[Any, Any], bool]] = {
     CompareOperator.EQUAL: eq,
     CompareOperator.NOT_EQUAL: ne,
     CompareOperator.GREATER: gt,

@@ -159,6 +159,9 @@ class Watch:
         self._subscribe_when_near()
         events, reached = await self._history.page(self._key_range, after=self._position, upto=self._until)
         self._position = reached
+        subscription = self._subscription
+        if subscription is not None and reached >= self._until and subscription.is_pending:
+            return _merged(events, subscription.take())
         return WatchBatch(reached, events) if events else None
 
     async def aclose(self) -> None:
@@ -172,3 +175,9 @@ class Watch:
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
+
+
+def _merged(events: Sequence[Event], live: WatchBatch | None) -> WatchBatch:
+    """The end of history and what was published since, as one batch."""
+    assert live is not None
+    return WatchBatch(live.progress, [*events, *live.events]) if events else live
