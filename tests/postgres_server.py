@@ -110,10 +110,12 @@ class PostgresServer:
         for attempt in range(START_ATTEMPTS):
             self._port = free_port()
             try:
-                return self.start()
+                self.start()
             except subprocess.CalledProcessError:
                 if attempt == START_ATTEMPTS - 1:
                     raise
+            else:
+                return
 
     def _readable_programs(self) -> Path:
         """The folder of the server's programs; a copy of it when the server's user may not read it."""

@@ -1,0 +1,121 @@
+"""Connections to PostgreSQL."""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Final
+
+import asyncpg
+
+from kinepy.clock import Clock
+from kinepy.drivers.postgres.errors import DATABASE_ERRORS, may_pass, translate
+from kinepy.drivers.url import DatabaseUrl
+from kinepy.settings import Settings
+
+_BACKOFF_FIRST_S: Final = 0.02
+_REPLY_SLACK_S: Final = 5.0
+"""How much longer than the server's own limit a reply is waited for: the server tells more when it gives up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What the store of a schema is known by inside its database: two advisory locks and a channel."""
+
+    order_lock: int
+    maintenance_lock: int
+    migration_lock: int
+    channel: str
+
+    @classmethod
+    def of_schema(cls, schema: str) -> "Names":
+        """The names for a schema; locks and channels are per database already."""
+
+        def number(purpose: str) -> int:
+            digest = hashlib.sha256(f"kinepy {purpose} {schema}".encode()).digest()
+            return int.from_bytes(digest[:8], "big", signed=True)
+
+        channel = f"kinepy_{number('channel') & 0xFFFF_FFFF:08x}"
+        return cls(number("order"), number("maintenance"), number("migration"), channel)
+
+
+def _limits(settings: Settings, *, unlimited: bool) -> dict[str, str]:
+    lock_ms = 0 if unlimited else int(settings.lock_timeout_s * 1000)
+    statement_ms = 0 if unlimited else int(settings.statement_timeout_s * 1000)
+    return {
+        "lock_timeout": str(lock_ms),
+        "statement_timeout": str(statement_ms),
+        "idle_in_transaction_session_timeout": str(statement_ms),
+        # Compiling a plan to machine code takes longer than any statement here.
+        "jit": "off",
+    }
+
+
+async def connect(
+    database: DatabaseUrl, settings: Settings, *, unlimited: bool = False
+) -> asyncpg.Connection:
+    """Open a connection. Raises asyncpg's errors. `unlimited` is for migrations."""
+    connection = await asyncpg.connect(
+        database.target,
+        timeout=settings.lock_timeout_s,
+        command_timeout=None if unlimited else settings.statement_timeout_s + _REPLY_SLACK_S,
+        statement_cache_size=settings.postgres_statement_cache,
+        server_settings={"application_name": "kinepy"},
+    )
+    try:
+        # Not as startup parameters: poolers refuse those they do not know.
+        options = _limits(settings, unlimited=unlimited)
+        if settings.postgres_schema is not None:
+            options["search_path"] = quote_name(settings.postgres_schema)
+        for name, value in options.items():
+            await connection.execute(f"SELECT set_config('{name}', {quote_text(value)}, false)")
+    except BaseException:
+        connection.terminate()
+        raise
+    return connection
+
+
+async def connect_patiently(
+    database: DatabaseUrl, settings: Settings, clock: Clock, *, patience_s: float
+) -> asyncpg.Connection:
+    """Open a connection to a server that may be away for a moment. Raises the library's errors."""
+    deadline, pause = clock.monotonic() + patience_s, _BACKOFF_FIRST_S
+    while True:
+        try:
+            return await connect(database, settings)
+        except DATABASE_ERRORS as error:
+            if not may_pass(error) or clock.monotonic() + pause >= deadline:
+                raise translate(error) from error
+        await clock.sleep(pause)
+        pause = min(pause * 2, settings.reconnect_backoff_max_s)
+
+
+async def disconnect(connection: asyncpg.Connection) -> None:
+    """Close a connection: in good order if it is idle, at once if it is in the middle of something."""
+    if connection.is_closed():
+        return
+    if connection.is_in_transaction():
+        connection.terminate()
+        return
+    try:
+        await connection.close(timeout=1.0)
+    except DATABASE_ERRORS:
+        connection.terminate()
+
+
+async def roll_back(connection: asyncpg.Connection) -> None:
+    """Undo the open transaction; a connection that cannot is closed, which undoes it too."""
+    if connection.is_closed():
+        return
+    try:
+        await connection.execute("ROLLBACK")
+    except DATABASE_ERRORS:
+        connection.terminate()
+
+
+def quote_name(name: str) -> str:
+    """An identifier, for the statements that take no parameters."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def quote_text(text: str) -> str:
+    """A string, for the statements that take no parameters."""
+    return "'" + text.replace("'", "''") + "'"
