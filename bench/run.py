@@ -20,10 +20,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tests.postgres_server import PostgresServer  # noqa: E402
-
 from bench import http_load, raw, store_load  # noqa: E402
 from bench.table import Row, markdown  # noqa: E402
+from tests.postgres_server import PostgresServer  # noqa: E402
 
 RESULTS = ROOT / "bench" / "RESULTS.md"
 WRITES = ("library create", "library update", "library delete")
@@ -37,7 +36,8 @@ def databases(folder: Path, only: str) -> Iterator[dict[str, tuple[str, str, str
         yield found
         return
     with PostgresServer() as server:
-        found["postgres"] = (server.create_database(), server.create_database(), server.create_database())
+        raw_url, url, server_url = (server.create_database(migrated=False) for _ in range(3))
+        found["postgres"] = (raw_url, url, server_url)
         yield found if only != "postgres" else {"postgres": found["postgres"]}
 
 

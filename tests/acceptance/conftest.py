@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.postgres_server import PostgresServer
 
 from tests.acceptance.servers import Place
+from tests.backends import CreatePostgres
 from tests.processes import Client, ServerProcess, ok
 
 NO_CONTROLLERS = ("--controllers", "none")
@@ -17,14 +17,8 @@ def database_url(request: pytest.FixtureRequest) -> str | None:
     """A fresh database for the fixture's parameter; None is the SQLite file in the data folder."""
     if request.param == "sqlite-file":
         return None
-    postgres: PostgresServer = request.getfixturevalue("acceptance_postgres")
-    return postgres.create_database()
-
-
-@pytest.fixture(scope="session")
-def acceptance_postgres() -> Iterator[PostgresServer]:
-    with PostgresServer() as server:
-        yield server
+    create: CreatePostgres = request.getfixturevalue("create_postgres")
+    return create(True)
 
 
 @pytest.fixture(scope="session", params=["sqlite-file", "postgres"])
