@@ -138,7 +138,8 @@ def go_flags(messages: Json, name: str) -> dict[str, str]:
 
 def schema_tables(facts: Mapping[str, Json], roots: Iterable[str]) -> Json:
     schemas, messages = facts["schemas"], facts["protobuf"]["messages"]
-    definitions, shapes = {}, {}
+    definitions: Json = {}
+    shapes: Json = {}
     for name in reachable_schemas(schemas, roots):
         definition = schemas["definitions"][name]
         entry = {

@@ -55,10 +55,8 @@ def core_event(obj: JsonObject, now: float) -> Sequence[Any]:
     kind, target = about.get("kind", "").lower(), about.get("name", "")
     subject = f"{kind}/{target}" if target else kind
     message = obj.get("message", "").strip()
-    where = about.get("fieldPath", "")
-    return (
-        last, obj.get("type", ""), obj.get("reason", ""), subject, where, _reporter(obj), message, first, count, _name(obj),
-    )  # fmt: skip
+    what = (obj.get("type", ""), obj.get("reason", ""), subject)
+    return (last, *what, about.get("fieldPath", ""), _reporter(obj), message, first, count, _name(obj))
 
 
 def event(obj: JsonObject, now: float) -> Sequence[Any]:

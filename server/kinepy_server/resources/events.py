@@ -16,7 +16,7 @@ RENAMED = {
 BACK = {new: old for old, new in RENAMED.items()}
 ALWAYS_IN_CORE = {"reportingComponent": "", "reportingInstance": "", "involvedObject": {}, "source": {}}
 """Fields that core shows even when they are empty; events.k8s.io leaves out empty texts."""
-ALWAYS_IN_EVENTS = {"regarding": {}, "deprecatedSource": {}}
+ALWAYS_IN_EVENTS = ("regarding", "deprecatedSource")
 
 
 def from_core(obj: JsonObject) -> JsonObject:
@@ -26,8 +26,9 @@ def from_core(obj: JsonObject) -> JsonObject:
     for name in ("reportingController", "reportingInstance", "note"):
         if new.get(name) == "":
             del new[name]
-    for name, empty in ALWAYS_IN_EVENTS.items():
-        new.setdefault(name, dict(empty))
+    for name in ALWAYS_IN_EVENTS:
+        if name not in new:
+            new[name] = {}
     return new
 
 

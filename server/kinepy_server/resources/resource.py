@@ -93,7 +93,7 @@ class Resource:
     subresources: Mapping[str, Subresource] = field(default_factory=dict)
 
     key_prefix: str
-    """The store's prefix without trailing slash, such as `/registry/configmaps`; `/` + namespace and `/` + name follow."""
+    """The store's prefix without trailing slash, such as `/registry/configmaps`; namespace and name follow."""
     storage_api_version: str
     """apiVersion of what is stored; where it differs from this one, `from_storage` and `to_storage` convert."""
     from_storage: Callable[[JsonObject], JsonObject] | None = None

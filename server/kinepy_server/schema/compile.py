@@ -4,7 +4,7 @@ A decoder takes a value, the path to it (for messages only: a chain of parent an
 costs one tuple) and the list that collects unknown fields. It may change the value in place.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -17,7 +17,7 @@ Path: TypeAlias = tuple[Any, str | int] | None
 Decoder: TypeAlias = Callable[[Any, Path, list[str]], Any]
 
 INTEGER_BOUNDS = {"int32": 2**31, "int64": 2**63, "": 2**63}
-CONTAINERS = (Kind.OBJECT, Kind.MAP, Kind.LIST)
+_NOTHING: Any = object()
 
 
 class Mismatch(Exception):
@@ -56,31 +56,7 @@ def compiled(schema: str) -> Decoder:
 
 def decoder_of(of: Type) -> Decoder:
     """The decoder of a type."""
-    match of.kind:
-        case Kind.OBJECT:
-            return _object(of)
-        case Kind.MAP:
-            return _map(of)
-        case Kind.LIST:
-            return _list(of)
-        case Kind.INTEGER:
-            return _integer(of)
-        case Kind.TIME | Kind.MICRO_TIME:
-            return _time(micro=of.kind is Kind.MICRO_TIME)
-        case Kind.STRING:
-            return _exact(of, str)
-        case Kind.BOOLEAN:
-            return _exact(of, bool)
-        case Kind.NUMBER:
-            return _number(of)
-        case Kind.BYTES:
-            return _bytes(of)
-        case Kind.ANY:
-            return lambda value, path, problems: value  # how deep it is was checked when it was parsed
-        case Kind.INT_OR_STRING:
-            return _int_or_string
-        case Kind.QUANTITY:
-            return _quantity
+    return _FACTORIES[of.kind](of)
 
 
 def zero_of(of: Type) -> Any:
@@ -126,15 +102,8 @@ def _absent_value(prop: Property) -> Callable[[], Any]:
 
 def _object(of: Type) -> Decoder:
     go, struct = of.go, of.name.rpartition(".")[2]
-    texts: dict[str, bool] = {}
-    others: dict[str, tuple[Decoder, bool, bool]] = {}
-    for name, prop in of.properties.items():
-        hidden = _hidden_when_empty(prop)
-        if prop.type.kind is Kind.STRING:
-            texts[name] = hidden
-        else:
-            others[name] = (_member(prop.type), prop.type.kind in CONTAINERS, hidden)
-    text_types = {name: prop.type.go for name, prop in of.properties.items()}
+    keep = _keeper(of)
+    texts = frozenset(name for name, prop in of.properties.items() if prop.type.kind is Kind.STRING)
     filled = tuple(
         (name, _absent_value(prop)) for name, prop in of.properties.items() if _shown_when_absent(prop)
     )
@@ -142,43 +111,51 @@ def _object(of: Type) -> Decoder:
     def decode(value: Any, path: Path, problems: list[str]) -> Any:
         if type(value) is not dict:
             raise Mismatch(kind_of(value), go)
-        dropped = None
+        dropped = []
         name = ""
         try:
             for name, member in value.items():
-                hidden = texts.get(name)
-                if hidden is not None:
-                    if type(member) is str:
-                        if member or not hidden:
-                            continue
-                    elif member is not None:
-                        raise Mismatch(kind_of(member), text_types[name])
-                else:
-                    other = others.get(name)
-                    if other is None:
-                        problems.append(f'unknown field "{path_text((path, name))}"')
-                    elif member is not None:
-                        decoder, container, hidden = other
-                        decoded = decoder(member, (path, name) if container else path, problems)
-                        if decoded is not None and (decoded or not hidden):
-                            if decoded is not member:
-                                value[name] = decoded
-                            continue
-                if dropped is None:
-                    dropped = []
-                dropped.append(name)
+                if type(member) is str and member and name in texts:
+                    continue
+                decoded = keep(member, (path, name), problems)
+                if decoded is _NOTHING:
+                    dropped.append(name)
+                elif decoded is not member:
+                    value[name] = decoded
         except Mismatch as mismatch:
             mismatch.within(struct, name)
             raise
-        if dropped is not None:
-            for name in dropped:
-                del value[name]
-        for name, absent in filled:
-            if name not in value:
-                value[name] = absent()
+        for name in dropped:
+            del value[name]
+        if filled:
+            _fill(value, filled)
         return value
 
     return decode
+
+
+def _fill(value: dict[str, Any], filled: Sequence[tuple[str, Callable[[], Any]]]) -> None:
+    for name, absent in filled:
+        if name not in value:
+            value[name] = absent()
+
+
+def _keeper(of: Type) -> Callable[[Any, tuple[Any, str], list[str]], Any]:
+    """What becomes of a member: its decoded value, or _NOTHING when it is unknown, null or not shown."""
+    known = {name: (_member(prop.type), _hidden_when_empty(prop)) for name, prop in of.properties.items()}
+
+    def keep(member: Any, path: tuple[Any, str], problems: list[str]) -> Any:
+        found = known.get(path[1])
+        if found is None:
+            problems.append(f'unknown field "{path_text(path)}"')
+            return _NOTHING
+        if member is None:
+            return _NOTHING
+        decoder, hidden = found
+        decoded = decoder(member, path, problems)
+        return _NOTHING if decoded is None or (hidden and not decoded) else decoded
+
+    return keep
 
 
 def _member(of: Type) -> Decoder:
@@ -241,15 +218,20 @@ def _items(of: Type) -> Type:
     return of.items
 
 
-def _exact(of: Type, python: type) -> Decoder:
-    go = of.go
+def _exact(*python: type) -> Callable[[Type], Decoder]:
+    """The factory of decoders that take values of certain Python types as they are."""
 
-    def decode(value: Any, path: Path, problems: list[str]) -> Any:
-        if type(value) is not python:
-            raise Mismatch(kind_of(value), go)
-        return value
+    def factory(of: Type) -> Decoder:
+        go = of.go
 
-    return decode
+        def decode(value: Any, path: Path, problems: list[str]) -> Any:
+            if type(value) not in python:
+                raise Mismatch(kind_of(value), go)
+            return value
+
+        return decode
+
+    return factory
 
 
 def _integer(of: Type) -> Decoder:
@@ -266,17 +248,6 @@ def _integer(of: Type) -> Decoder:
     return decode
 
 
-def _number(of: Type) -> Decoder:
-    go = of.go
-
-    def decode(value: Any, path: Path, problems: list[str]) -> Any:
-        if type(value) is not int and type(value) is not float:
-            raise Mismatch(kind_of(value), go)
-        return value
-
-    return decode
-
-
 def _text(value: Any) -> str:
     """A text that a type reads by itself: it does not know in which field it is."""
     if type(value) is not str:
@@ -284,8 +255,14 @@ def _text(value: Any) -> str:
     return value
 
 
-def _time(*, micro: bool) -> Decoder:
+def _time(of: Type) -> Decoder:
+    micro = of.kind is Kind.MICRO_TIME
     return lambda value, path, problems: time_text(_text(value), micro=micro)
+
+
+def _any(of: Type) -> Decoder:
+    # How deep the value is was checked when it was parsed.
+    return lambda value, path, problems: value
 
 
 def _bytes(of: Type) -> Decoder:
@@ -299,15 +276,28 @@ def _bytes(of: Type) -> Decoder:
     return decode
 
 
-def _int_or_string(value: Any, path: Path, problems: list[str]) -> Any:
-    if type(value) is str:
-        return value
-    return _int32(value, path, problems)
+def _int_or_string(of: Type) -> Decoder:
+    integer = _integer(Type(Kind.INTEGER, "int32", format="int32"))
+    return lambda value, path, problems: value if type(value) is str else integer(value, path, problems)
 
 
-_int32 = _integer(Type(Kind.INTEGER, "int32", format="int32"))
+def _quantity(of: Type) -> Decoder:
+    # The canonical form is the business of the types that have quantities.
+    return lambda value, path, problems: value if type(value) is str else str(value)
 
 
-def _quantity(value: Any, path: Path, problems: list[str]) -> Any:
-    """A quantity as text. Its canonical form is the business of the types that have quantities."""
-    return value if type(value) is str else str(value)
+_FACTORIES: Mapping[Kind, Callable[[Type], Decoder]] = {
+    Kind.OBJECT: _object,
+    Kind.MAP: _map,
+    Kind.LIST: _list,
+    Kind.STRING: _exact(str),
+    Kind.BYTES: _bytes,
+    Kind.INTEGER: _integer,
+    Kind.NUMBER: _exact(int, float),
+    Kind.BOOLEAN: _exact(bool),
+    Kind.TIME: _time,
+    Kind.MICRO_TIME: _time,
+    Kind.ANY: _any,
+    Kind.INT_OR_STRING: _int_or_string,
+    Kind.QUANTITY: _quantity,
+}

@@ -123,7 +123,7 @@ def check_type(resource: Resource, registry: Registry, *, api_version: str, kind
     if not registry.knows_kind(api_version, kind):
         text = f'no kind "{kind}" is registered for version "{api_version}" in scheme "{SCHEME}"'
         raise DecodeError(text)
-    group, _, version = api_version.rpartition("/")
+    version = api_version.rpartition("/")[2]
     other = registry.by_kind(api_version, kind)
     if kind == resource.kind and (other is None or other.internal_package == resource.internal_package):
         text = f"the API version in the data ({api_version}) does not match the expected API version"

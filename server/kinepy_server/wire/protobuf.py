@@ -93,7 +93,7 @@ def open_envelope(body: bytes) -> Envelope:
 
 def decode_message(message: str, raw: bytes) -> dict[str, Any]:
     """The JSON value of a message, named as its schema is. Raises ProtobufError."""
-    return _message(message, raw, start=0, end=len(raw), depth=0)
+    return _plain(message, raw, start=0, end=len(raw), depth=0)
 
 
 class _Reader:

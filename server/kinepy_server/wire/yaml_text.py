@@ -27,11 +27,11 @@ class _Loader(_Base):  # type: ignore[misc]
 
 
 _TAG = "tag:yaml.org,2002:"
-_WORDS = "y Y yes Yes YES true True TRUE on On ON n N no No NO false False FALSE off Off OFF".split()
-_TRUE = frozenset(word.lower() for word in _WORDS[:11])
+_TRUE_WORDS = ("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON")
+_FALSE_WORDS = ("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF")
 
 for _kind, _pattern, _first in (
-    ("bool", "|".join(_WORDS), "yYtToOnNfF"),
+    ("bool", "|".join(_TRUE_WORDS + _FALSE_WORDS), "yYtToOnNfF"),
     ("null", "~|null|Null|NULL|", ["~", "n", "N", ""]),
     ("int", r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0o?[0-7_]*|[1-9][0-9_]*)", "-+0123456789"),
     ("float", r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", "-+.0123456789"),
@@ -146,7 +146,7 @@ def _scalar(node: yaml.Node) -> Any:
         case "null":
             return None
         case "bool":
-            return text.lower() in _TRUE
+            return text in _TRUE_WORDS
         case "int":
             return _integer(text)
         case "float":

@@ -80,7 +80,5 @@ def immutable_errors(new: JsonObject, old: JsonObject, members: Sequence[str]) -
     errors = []
     if not new.get("immutable"):
         errors.append(FieldError("immutable", "FieldValueForbidden", IMMUTABLE))
-    for member in members:
-        if (new.get(member) or {}) != (old.get(member) or {}):
-            errors.append(FieldError(member, "FieldValueForbidden", IMMUTABLE))
-    return errors
+    changed = [member for member in members if (new.get(member) or {}) != (old.get(member) or {})]
+    return errors + [FieldError(member, "FieldValueForbidden", IMMUTABLE) for member in changed]

@@ -1,0 +1,267 @@
+"""Discovery: which groups, versions and resources there are (DISC-1..5), and the list of paths at `/`.
+
+Everything is computed once per registry. `/api` and `/apis` have a second, aggregated form, which a client
+asks for in its Accept header and recognizes by the Content-Type of the answer.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from hashlib import sha512
+from typing import Any, TypeAlias
+
+import orjson
+
+from kinepy_server.context import Context
+from kinepy_server.errors import method_not_allowed, page_not_found, unknown_resource
+from kinepy_server.negotiate import ANSWER_TYPES, AnswerType, not_acceptable, parse_accept
+from kinepy_server.request import Request
+from kinepy_server.resources.registry import Group, Registry
+from kinepy_server.resources.resource import Resource, Subresource
+from kinepy_server.response import Response
+from kinepy_server.seams import Page
+from kinepy_server.wire.yaml_text import yaml_of_json
+
+Json: TypeAlias = dict[str, Any]
+
+AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+_AGGREGATED_PARAMETERS = {"g": "apidiscovery.k8s.io", "v": "v2", "as": "APIGroupDiscoveryList"}
+_VARY = {"Vary": "Accept"}
+OTHER_PATHS = (
+    *(f"/{name}{below}" for name in ("healthz", "livez", "readyz") for below in ("", "/ping")),
+    "/metrics", "/openapi/v3", "/openapi/v3/", "/version",
+)  # fmt: skip
+"""Paths beside the discovery ones that `/` lists."""
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+
+
+def discovery_pages() -> Sequence[Page]:
+    """The pages of discovery. They judge methods themselves: an unknown path is 404 whatever the method."""
+    return [
+        Page("/", handle_root),
+        Page("/api/*", handle_discovery, METHODS),
+        Page("/apis/*", handle_discovery, METHODS),
+    ]
+
+
+async def handle_root(context: Context, request: Request) -> Response:
+    """The paths of the server, in order."""
+    return Response(200, _root(context.registry))
+
+
+async def handle_discovery(context: Context, request: Request) -> Response:
+    """`/api`, `/apis` and what is below them, without the resources themselves."""
+    root, *below = request.path.removesuffix("/").removeprefix("/").split("/")
+    if not _exists(context.registry, root, below):
+        raise _missing(context.registry, root, below)
+    if request.method not in ("GET", "HEAD"):
+        raise method_not_allowed()
+    accept = request.headers.get("accept", "")
+    chosen = _choose(accept, aggregated=not below)
+    if chosen == "aggregated":
+        return _aggregated_answer(context.registry, request, root)
+    body = (
+        _api_versions(context, request)
+        if root == "api" and not below
+        else _plain(context.registry, root, *below)
+    )
+    if chosen == "yaml":
+        return Response(200, yaml_of_json(body), "application/yaml", dict(_VARY))
+    return Response(200, body, headers=dict(_VARY) if not below else {})
+
+
+def _exists(registry: Registry, root: str, below: Sequence[str]) -> bool:
+    if root == "api":
+        return not below or (len(below) == 1 and bool(registry.resources("", below[0])))
+    if not below:
+        return True
+    if not below[0] or registry.group(below[0]) is None:
+        return False
+    return len(below) == 1 or (len(below) == 2 and bool(registry.resources(*below)))
+
+
+def _missing(registry: Registry, root: str, below: Sequence[str]) -> Exception:
+    """An unknown version of a group that is served is told in JSON, everything else as text (HTTP-4)."""
+    version = below[0] if root == "api" else below[-1]
+    of_known_group = (
+        len(below) == 1 if root == "api" else len(below) == 2 and registry.group(below[0]) is not None
+    )
+    return unknown_resource() if of_known_group and version else page_not_found()
+
+
+def _choose(accept: str, *, aggregated: bool) -> AnswerType | str:
+    """`json`, `yaml` or `aggregated`; raises 406."""
+    if not accept:
+        return "json"
+    for clause in parse_accept(accept):
+        parameters = dict(clause.parameters)
+        wanted = {name: value for name, value in parameters.items() if name in _AGGREGATED_PARAMETERS}
+        if (
+            wanted == _AGGREGATED_PARAMETERS
+            and aggregated
+            and (clause.type, clause.subtype) == ("application", "json")
+        ):
+            return "aggregated"
+        if wanted:
+            continue
+        for media_type, answer in ANSWER_TYPES.items():
+            kind, _, subtype = media_type.partition("/")
+            if clause.type in (kind, "*") and clause.subtype in (subtype, "*"):
+                return answer
+    raise not_acceptable()
+
+
+def _aggregated_answer(registry: Registry, request: Request, root: str) -> Response:
+    body, etag = _aggregated(registry, root)
+    headers = {"ETag": etag, "Vary": "Accept", "Cache-Control": "public"}
+    asked = (part.strip() for part in request.headers.get("if-none-match", "").split(","))
+    if etag in asked:
+        return Response(304, b"", AGGREGATED, headers)
+    return Response(200, body, AGGREGATED, headers, verbatim=True)
+
+
+def _api_versions(context: Context, request: Request) -> bytes:
+    address = context.settings.advertised_address or request.headers.get("host", "")
+    core = context.registry.group("")
+    return orjson.dumps(
+        {
+            "kind": "APIVersions",
+            "versions": list(core.versions) if core else [],
+            "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": address}],
+        }
+    )
+
+
+# --- computed once per registry
+
+
+@lru_cache(maxsize=4)
+def _root(registry: Registry) -> bytes:
+    paths = {"/api", "/apis", "/apis/", *OTHER_PATHS}
+    for group in registry.groups():
+        base = f"/apis/{group.name}" if group.name else "/api"
+        paths |= {base, *(f"{base}/{version}" for version in group.versions)}
+    return orjson.dumps({"paths": sorted(paths)})
+
+
+@lru_cache(maxsize=1024)
+def _plain(registry: Registry, root: str, *below: str) -> bytes:
+    if root == "api":
+        return orjson.dumps(_resource_list(registry, "", below[0]))
+    match below:
+        case ():
+            groups = [_group(group) for group in registry.groups() if group.name]
+            return orjson.dumps({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
+        case (name,):
+            group = registry.group(name)
+            assert group is not None
+            return orjson.dumps({"kind": "APIGroup", "apiVersion": "v1", **_group(group)})
+        case _:
+            return orjson.dumps(_resource_list(registry, *below))
+
+
+def _group(group: Group) -> Json:
+    versions = {
+        version: {"groupVersion": f"{group.name}/{version}", "version": version} for version in group.versions
+    }
+    return {
+        "name": group.name,
+        "versions": list(versions.values()),
+        "preferredVersion": versions[group.preferred],
+    }
+
+
+def _resource_list(registry: Registry, group: str, version: str) -> Json:
+    entries = [entry for resource in registry.resources(group, version) for entry in _entries(resource)]
+    # Only the list of the core group carries no apiVersion.
+    head: Json = {"kind": "APIResourceList"} | ({"apiVersion": "v1"} if group else {})
+    return head | {"groupVersion": f"{group}/{version}" if group else version, "resources": entries}
+
+
+def _entries(resource: Resource) -> list[Json]:
+    entry: Json = {
+        "name": resource.plural,
+        "singularName": resource.singular,
+        "namespaced": resource.namespaced,
+        "kind": resource.kind,
+        "verbs": list(resource.verbs),
+        "shortNames": list(resource.short_names),
+        "categories": list(resource.categories),
+        "storageVersionHash": resource.storage_version_hash,
+    }
+    optional = ("shortNames", "categories", "storageVersionHash")
+    own = {name: value for name, value in entry.items() if value or name not in optional}
+    subresources = sorted(resource.subresources.values(), key=lambda subresource: subresource.name)
+    return [own, *(_subresource_entry(resource, subresource) for subresource in subresources)]
+
+
+def _subresource_entry(resource: Resource, subresource: Subresource) -> Json:
+    other_type = {"group": subresource.group, "version": subresource.version} if subresource.version else {}
+    return {
+        "name": f"{resource.plural}/{subresource.name}",
+        "singularName": "",
+        "namespaced": resource.namespaced,
+        **other_type,
+        "kind": subresource.kind,
+        "verbs": list(subresource.verbs),
+    }
+
+
+@lru_cache(maxsize=8)
+def _aggregated(registry: Registry, root: str) -> tuple[bytes, str]:
+    """The aggregated document of `/api` or `/apis`, and its ETag."""
+    groups = [group for group in registry.groups() if bool(group.name) == (root == "apis")]
+    body = orjson.dumps(
+        {
+            "kind": "APIGroupDiscoveryList",
+            "apiVersion": "apidiscovery.k8s.io/v2",
+            "metadata": {},
+            "items": [_aggregated_group(registry, group) for group in groups],
+        }
+    )
+    return body, f'"{sha512(body).hexdigest().upper()}"'
+
+
+def _aggregated_group(registry: Registry, group: Group) -> Json:
+    versions = [
+        {
+            "version": version,
+            "resources": [
+                _aggregated_resource(resource) for resource in registry.resources(group.name, version)
+            ],
+            "freshness": "Current",
+        }
+        for version in group.versions
+    ]
+    return {"metadata": {"name": group.name} if group.name else {}, "versions": versions}
+
+
+def _aggregated_resource(resource: Resource) -> Json:
+    # The kinds of the core group are told without group and version.
+    version = resource.version if resource.group else ""
+    entry: Json = {
+        "resource": resource.plural,
+        "responseKind": _response_kind(resource.group, version, resource.kind),
+        "scope": "Namespaced" if resource.namespaced else "Cluster",
+        "singularResource": resource.singular,
+        "verbs": list(resource.verbs),
+    }
+    subresources: list[Mapping[str, Any]] = [
+        {
+            "subresource": subresource.name,
+            "responseKind": _response_kind(
+                subresource.group or resource.group, subresource.version or version, subresource.kind
+            ),
+            "verbs": list(subresource.verbs),
+        }
+        for subresource in sorted(resource.subresources.values(), key=lambda subresource: subresource.name)
+    ]
+    optional = {
+        "shortNames": list(resource.short_names),
+        "categories": list(resource.categories),
+        "subresources": subresources,
+    }
+    return entry | {name: value for name, value in optional.items() if value}
+
+
+def _response_kind(group: str, version: str, kind: str) -> Json:
+    return {"group": group, "version": version, "kind": kind}

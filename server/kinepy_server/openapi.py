@@ -1,0 +1,111 @@
+"""/openapi/v3: an index, and one document per group version (DISC-8, DISC-9).
+
+Documents are made from the type tables when first asked for, once per registry. An address with the right
+hash may be kept for ever.
+"""
+
+from collections.abc import Iterator, Sequence
+from email.utils import formatdate
+from functools import lru_cache
+from hashlib import sha512
+
+import orjson
+
+from kinepy_server.context import Context
+from kinepy_server.openapi_paths import OPTIONS, PATCH, STATUS, path_items
+from kinepy_server.openapi_schemas import component_schemas, full_name
+from kinepy_server.request import Request
+from kinepy_server.resources.registry import Registry
+from kinepy_server.response import TEXT, Response
+from kinepy_server.seams import Page
+from kinepy_server.version import GIT_VERSION
+
+YEAR_S = 365 * 24 * 3600
+BASE = "/openapi/v3"
+
+
+def openapi_pages() -> Sequence[Page]:
+    """The pages of OpenAPI v3."""
+    return [Page(BASE, handle_index), Page(f"{BASE}/*", handle_document)]
+
+
+async def handle_index(context: Context, request: Request) -> Response:
+    """The address of every document. It is JSON, but the original calls it text."""
+    body = _index(context.registry)
+    etag = f'"{_hash(body)}"'
+    headers = {"ETag": etag, "Vary": "Accept"}
+    return _unless_known(request, Response(200, body, TEXT, headers, verbatim=True))
+
+
+async def handle_document(context: Context, request: Request) -> Response:
+    """The document of a group version; an address with another hash leads to the right one."""
+    path = request.path.removesuffix("/").removeprefix(f"{BASE}/")
+    if request.path.rstrip("/") == BASE:
+        return await handle_index(context, request)
+    if path not in dict(_group_versions(context.registry)):
+        return Response(404, b"", TEXT, verbatim=True)
+    body = _document(context.registry, path)
+    right, asked = _hash(body), request.parameter("hash")
+    if asked and asked != right:
+        return Response(301, b"", TEXT, {"Location": f"{BASE}/{path}?hash={right}"}, verbatim=True)
+    headers = {"ETag": f'"{right}"', "Vary": "Accept"}
+    if asked:
+        expires = formatdate(context.clock.now_us() / 1_000_000 + YEAR_S, usegmt=True)
+        headers |= {"Cache-Control": "public, immutable", "Expires": expires}
+    return _unless_known(request, Response(200, body, headers=headers, verbatim=True))
+
+
+def _unless_known(request: Request, answer: Response) -> Response:
+    known = (part.strip().removeprefix("W/") for part in request.headers.get("if-none-match", "").split(","))
+    if answer.headers["ETag"] in known:
+        return Response(304, b"", answer.content_type, answer.headers, verbatim=True)
+    return answer
+
+
+def _hash(body: bytes) -> str:
+    return sha512(body).hexdigest().upper()
+
+
+def _group_versions(registry: Registry) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Path below /openapi/v3 and what it stands for."""
+    for group in registry.groups():
+        for version in group.versions:
+            path = f"apis/{group.name}/{version}" if group.name else f"api/{version}"
+            yield path, (group.name, version)
+
+
+@lru_cache(maxsize=4)
+def _index(registry: Registry) -> bytes:
+    paths = {
+        path: {"serverRelativeURL": f"{BASE}/{path}?hash={_hash(_document(registry, path))}"}
+        for path, _ in sorted(_group_versions(registry))
+    }
+    return orjson.dumps({"paths": paths})
+
+
+@lru_cache(maxsize=256)
+def _document(registry: Registry, path: str) -> bytes:
+    resources = registry.resources(*dict(_group_versions(registry))[path])
+    others = [OPTIONS, STATUS]
+    if any(
+        subresource.kind == "TokenRequest"
+        for resource in resources
+        for subresource in resource.subresources.values()
+    ):
+        others.append("authentication.v1.TokenRequest")
+    schemas = component_schemas(resources, others) | {full_name(PATCH): {"type": "object"}}
+    paths = {name: item for resource in resources for name, item in path_items(resource).items()}
+    return orjson.dumps(
+        {
+            "openapi": "3.0.0",
+            "info": {"title": "Kubernetes", "version": GIT_VERSION},
+            "paths": paths,
+            "components": {
+                "schemas": schemas,
+                "securitySchemes": {
+                    "BearerToken": {"type": "apiKey", "name": "authorization", "in": "header"}
+                },
+            },
+        },
+        option=orjson.OPT_SORT_KEYS,
+    )
