@@ -46,6 +46,8 @@ def _limits(settings: Settings, *, unlimited: bool) -> dict[str, str]:
         "idle_in_transaction_session_timeout": str(statement_ms),
         # Compiling a plan to machine code takes longer than any statement here.
         "jit": "off",
+        # Plans are kept, and those made while the tables were small would scan them whole ever after.
+        "enable_seqscan": "off",
     }
 
 
