@@ -13,14 +13,17 @@ from kinepy_server.app import create_app
 from kinepy_server.auth.authorize import authorize
 from kinepy_server.bounded_http import BoundedHttpProtocol
 from kinepy_server.context import Context
+from kinepy_server.discovery import discovery_pages
 from kinepy_server.health import GROUPS, handle_health
 from kinepy_server.metrics import HttpMetrics
 from kinepy_server.metrics_text import MetricsPage
+from kinepy_server.openapi import openapi_pages
 from kinepy_server.request import Request
 from kinepy_server.resources.builtins import builtin_registry
 from kinepy_server.resources.registry import Registry
 from kinepy_server.seams import Authenticate, Page
 from kinepy_server.server_settings import ServerSettings
+from kinepy_server.version import handle_version
 
 BACKLOG = 4096
 KEEP_ALIVE_S = 120
@@ -96,7 +99,8 @@ def served_by(registry: Registry) -> Callable[[Request], bool]:
 def pages(metrics: HttpMetrics) -> Sequence[Page]:
     """Every path outside the resources."""
     health = [Page(f"/{name}{below}", handle_health) for name in GROUPS for below in ("", "/*")]
-    return [*health, Page("/metrics", MetricsPage(metrics))]
+    version = Page("/version", handle_version)
+    return [*discovery_pages(), *openapi_pages(), version, *health, Page("/metrics", MetricsPage(metrics))]
 
 
 def _config(app: object, tls: tuple[Path, Path | None] | None) -> uvicorn.Config:
