@@ -6,6 +6,7 @@ questions about many keys at once, for which each database has a fastest way of 
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from sqlalchemy.sql.elements import ClauseElement
@@ -20,6 +21,7 @@ from kinepy.sql.tables import log
 Row = Sequence[Any]
 
 _LOG_WIDTH = len(log.c)
+_key = attrgetter("key")
 
 
 def range_parameters(key_range: KeyRange) -> dict[str, Any]:
@@ -92,9 +94,15 @@ class StatementReads(ABC):
     ) -> Sequence[LogRow]:
         if key_range.is_empty:
             return []
-        statement = (statements.keys_at if keys_only else statements.state_at).on(key_range)
-        rows = await self._fetch(statement, at=at, limit=_limit(limit), **range_parameters(key_range))
-        return log_rows(rows)
+        parts = statements.keys_at if keys_only else statements.state_at
+        parameters = {"at": at, "limit": _limit(limit), **range_parameters(key_range)}
+        if key_range.is_single:
+            return log_rows(await self._fetch(parts.row, **parameters))
+        rows = log_rows(await self._fetch(parts.standing.on(key_range), **parameters))
+        if followed := log_rows(await self._fetch(parts.followed.on(key_range), **parameters)):
+            rows += followed
+            rows.sort(key=_key)
+        return rows[:limit]
 
     async def count_at(self, key_range: KeyRange, *, at: Revision | None) -> int:
         if key_range.is_empty:

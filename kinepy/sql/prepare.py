@@ -21,11 +21,11 @@ DialectName = Literal["sqlite", "postgresql"]
 
 _DIALECTS: Final[Mapping[DialectName, Dialect]] = {
     "sqlite": sqlite.dialect(paramstyle="qmark"),
-    "postgresql": postgresql_asyncpg.dialect(),
+    "postgresql": postgresql_asyncpg.dialect(),  # type: ignore[no-untyped-call]  # SQLAlchemy left it so
 }
 _DDL_DIALECTS: Final[Mapping[DialectName, Dialect]] = {
     "sqlite": sqlite.dialect(),
-    "postgresql": postgresql.dialect(),
+    "postgresql": postgresql.dialect(),  # type: ignore[no-untyped-call]  # as above
 }
 
 

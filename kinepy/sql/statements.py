@@ -3,6 +3,7 @@
 `limit` may be `NO_LIMIT`. Ranges take `start` and `end` (see `ranges`).
 """
 
+from dataclasses import dataclass
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -158,55 +159,68 @@ def _row_at(columns: list[ColumnElement[Any]]) -> sa.Select[Any]:
 _later = log.alias("later")
 
 
-def _superseded(within: Bounds) -> tuple[sa.FromClause, list[ColumnElement[bool]]]:
+def _followed(within: Bounds) -> tuple[sa.FromClause, list[ColumnElement[bool]]]:
     """The rows that were the state at `at` and were followed since: a key's first row after `at` points at one of
     them, or at nothing when it created the key. A later row points at a row after `at`, so each key comes once."""
     followed = _later.join(log, sa.and_(log.c.key == _later.c.key, log.c.revision == _later.c.prev_revision))
+    # As a mere value: SQLite would take the bound over to `log` and begin there, at the beginning of history.
+    pointer = Unindexed(_later.c.prev_revision)
     conditions = [
         _later.c.revision > _AT,
-        _later.c.prev_revision > sa.literal_column("0"),
-        _later.c.prev_revision <= _AT,
+        pointer > sa.literal_column("0"),
+        pointer <= _AT,
         within(Unindexed(_later.c.key)),
     ]
     return followed, conditions
 
 
-def _state(within: Bounds, keys_only: bool) -> ClauseElement:
-    columns = _columns(keys_only)
-    standing = (
-        sa.select(*columns)
+def _standing_at(within: Bounds, keys_only: bool) -> ClauseElement:
+    return (
+        sa.select(*_columns(keys_only))
         .select_from(_live())
         .where(within(head.c.key), head.c.revision <= _AT)
         .order_by(head.c.key)
         .limit(_LIMIT)
-        .subquery("standing")
     )
-    followed, conditions = _superseded(within)
-    superseded = (
-        sa.select(*columns)
-        .select_from(followed)
-        .where(*conditions)
-        .order_by(log.c.key)
-        .limit(_LIMIT)
-        .subquery("superseded")
+
+
+def _followed_at(within: Bounds, keys_only: bool) -> ClauseElement:
+    followed, conditions = _followed(within)
+    columns = _columns(keys_only)
+    return sa.select(*columns).select_from(followed).where(*conditions).order_by(log.c.key).limit(_LIMIT)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StateAt:
+    """The state of a range at a revision: what still stands and what was followed since, each in key order. No key is
+    in both. One statement for both would sort all values anew. For a single key `row` is all."""
+
+    standing: Ranged
+    followed: Ranged
+    row: ClauseElement
+
+
+def _state_at(keys_only: bool) -> StateAt:
+    return StateAt(
+        standing=ranged(lambda within: _standing_at(within, keys_only)),
+        followed=ranged(lambda within: _followed_at(within, keys_only)),
+        row=_row_at(_columns(keys_only)),
     )
-    both = sa.union_all(sa.select(standing), sa.select(superseded))
-    return both.order_by(sa.column("key")).limit(_LIMIT)
 
 
-state_at: Ranged = ranged(lambda within: _state(within, False), single=_row_at(_columns(False)))
-"""The state of a range at a revision. Primary key of head for what still stands, primary key of log after `at` and
-the unique index on log (key, revision) for what was followed since."""
+state_at: StateAt = _state_at(keys_only=False)
+"""`standing`: primary key of head, then of log for each. `followed`: primary key of log after `at`, then the unique
+index on log (key, revision) for each. `row`: the unique index on log (key, revision)."""
 
-keys_at: Ranged = ranged(lambda within: _state(within, True), single=_row_at(_columns(True)))
+keys_at: StateAt = _state_at(keys_only=True)
 """As `state_at`, with empty values."""
 
 
 def _count_at(within: Bounds) -> ClauseElement:
     standing = sa.select(sa.func.count()).select_from(head).where(within(head.c.key), head.c.revision <= _AT)
-    followed, conditions = _superseded(within)
-    superseded = sa.select(sa.func.count()).select_from(followed).where(*conditions)
-    return sa.select(standing.scalar_subquery() + superseded.scalar_subquery())
+    joined, conditions = _followed(within)
+    followed = sa.select(sa.func.count()).select_from(joined).where(*conditions)
+    return sa.select(standing.scalar_subquery() + followed.scalar_subquery())
 
 
 count_at: Ranged = ranged(

@@ -6,6 +6,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import insert as postgresql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+from sqlalchemy.sql.dml import UpdateBase
 from sqlalchemy.sql.elements import ClauseElement
 
 from kinepy.sql.prepare import DialectName, Unindexed
@@ -22,8 +23,8 @@ def upsert(insert: AnyInsert, table: sa.Table) -> AnyInsert:
     return insert.on_conflict_do_update(index_elements=keys, set_=values)
 
 
-def _raise_floor(insert: AnyInsert) -> ClauseElement:
-    raised: ClauseElement = insert.on_conflict_do_update(
+def _raise_floor(insert: AnyInsert) -> UpdateBase:
+    raised: UpdateBase = insert.on_conflict_do_update(
         index_elements=["prefix"],
         set_={"compact_revision": insert.excluded.compact_revision},
         where=insert.excluded.compact_revision > floor.c.compact_revision,
@@ -35,11 +36,11 @@ def _raise_floor(insert: AnyInsert) -> ClauseElement:
 class Upserts:
     """Statements that insert or replace one row, whose parameters are the table's columns."""
 
-    put_head: ClauseElement
-    put_lease: ClauseElement
-    raise_floor: ClauseElement
-    seed_store: ClauseElement
-    seed_epoch: ClauseElement
+    put_head: UpdateBase
+    put_lease: UpdateBase
+    raise_floor: UpdateBase
+    seed_store: UpdateBase
+    seed_epoch: UpdateBase
 
 
 def _upserts(insert: Any) -> Upserts:

@@ -6,7 +6,7 @@ function that runs all its statements in one hop.
 
 import asyncio
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final, Protocol, TypeVar
 from urllib.parse import quote
 
@@ -102,15 +102,13 @@ class ThreadConnection:
             raise StoreClosed
         with translated():
             if self._interrupt_after_s is None:
-                result: T = await connection._execute(work, self.raw)
-                return result
+                return await _hop(connection, work, self.raw)
             return await self._run_bounded(connection, work, self._interrupt_after_s)
 
     async def _run_bounded(self, connection: aiosqlite.Connection, work: Work[T], limit_s: float) -> T:
         interrupt = asyncio.get_running_loop().call_later(limit_s, self.raw.interrupt)
         try:
-            result: T = await connection._execute(work, self.raw)
-            return result
+            return await _hop(connection, work, self.raw)
         except asyncio.CancelledError:
             self.raw.interrupt()
             raise
@@ -122,6 +120,12 @@ class ThreadConnection:
         if connection is not None:
             with translated():
                 await connection.close()
+
+
+async def _hop(connection: aiosqlite.Connection, work: Work[T], raw: sqlite3.Connection) -> T:
+    """Run work in the connection's thread. aiosqlite runs all its own statements so, one hop for each."""
+    execute: Callable[..., Awaitable[T]] = connection._execute
+    return await execute(work, raw)
 
 
 class InlineConnection:
