@@ -1,0 +1,241 @@
+"""One run of the simulation from one seed: build, strike, calm down, judge."""
+
+import asyncio
+import gc
+import logging
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+from kinepy import KeyRange, Settings
+from tests.simulation.cluster import Cluster, OpenDriver, OpenStore, open_driver, open_real_store
+from tests.simulation.database import POSTGRES, SQLITE, SimDatabase
+from tests.simulation.faults import ConnectionBroke, Fault, Faults, pick_faults
+from tests.simulation.history import History, List
+from tests.simulation.loop import Deadlock, Endless, SimLoop
+from tests.simulation.nemesis import Nemesis
+from tests.simulation.reference import Reference, Violation
+from tests.simulation.trace import Trace
+from tests.simulation.validate import judge_calls
+from tests.simulation.validate_end import converged, p7_still_there, p8_leases, p8_none_left
+from tests.simulation.validate_watch import judge_watches
+from tests.simulation.watchers import Watcher
+from tests.simulation.workload import (
+    LEASE_TTL_S_MAX,
+    Client,
+    Compactor,
+    LeaseHolder,
+    Lister,
+    Writer,
+    settings_of,
+)
+
+STEPS_MAX: Final = 400_000
+CONVERGE_S_MAX: Final = 60.0
+SHARED_MEMORY: Final = Path("/dev/shm")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a run consists of. The default is the real thing; the harness's own tests break parts of it."""
+
+    open_store: OpenStore = open_real_store
+    open_driver: OpenDriver = open_driver
+    settings: dict[str, Any] = field(default_factory=dict)
+    faults: frozenset[Fault] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """The outcome of one run."""
+
+    seed: int
+    violations: list[Violation]
+    trace_hash: str
+    lines: list[str]
+    steps: int
+    commits: int
+    calls: int
+    deliveries: int
+    faults: dict[Fault, int]
+
+    def __str__(self) -> str:
+        told = "\n".join(f"  {violation}" for violation in self.violations[:10])
+        return f"seed {self.seed} broke a promise; python -m tests.simulation --seed {self.seed} --trace\n{told}"
+
+
+def simulate(seed: int, plan: Plan | None = None, *, trace: bool = False) -> Report:
+    """Run one seed. Never raises: what goes wrong is a violation."""
+    run = Run(seed, plan or Plan(), trace=trace)
+    return run.execute()
+
+
+class Errors(logging.Handler):
+    """What the product logs as an error is a violation: nothing in a run may be beyond its expectations."""
+
+    def __init__(self, reference: Reference) -> None:
+        super().__init__(logging.ERROR)
+        self._reference = reference
+
+    def emit(self, record: logging.LogRecord) -> None:
+        error = record.exc_info[1] if record.exc_info else None
+        self._reference.broken("P9 bad input", f"logged: {record.getMessage()} {error!r}")
+
+
+class Run:
+    """The parts of one run."""
+
+    def __init__(self, seed: int, plan: Plan, *, trace: bool) -> None:
+        self.seed, self.plan = seed, plan
+        self.random = Random(seed)
+        self.loop = SimLoop(Random(f"{seed} schedule"), steps_max=STEPS_MAX)
+        self.trace = Trace(self.loop.time, echo=trace)
+        self.reference = Reference([])
+        self.history = History(self.reference, self.trace)
+        kinds = pick_faults(self.random) if plan.faults is None else plan.faults
+        self.faults = Faults(self.loop, Random(f"{seed} faults"), kinds, self.trace)
+        self.settings: Settings = replace(settings_of(self.random), **plan.settings)
+        self.watchers: list[Watcher] = []
+        self.reads: list[object] = []
+
+    def execute(self) -> Report:
+        """Run to the end and judge."""
+        folder = Path(tempfile.mkdtemp(prefix="kinepy-sim-", dir=_scratch()))
+        try:
+            with self._quiet():
+                self.loop.run_until_complete(self._main(folder))
+        except (Deadlock, Endless, AssertionError, TimeoutError) as error:
+            self.reference.broken("P10 bounds", f"{type(error).__name__}: {error}")
+        finally:
+            self._discard()
+            shutil.rmtree(folder)
+        self._judge()
+        deliveries = sum(len(session.deliveries) for session in self.history.sessions)
+        return Report(
+            seed=self.seed,
+            violations=self.reference.violations,
+            trace_hash=self.trace.hash,
+            lines=self.trace.lines,
+            steps=self.loop.steps,
+            commits=len(self.reference.commits),
+            calls=len(self.history.calls),
+            deliveries=deliveries,
+            faults=self.faults.count,
+        )
+
+    @contextmanager
+    def _quiet(self) -> Iterator[None]:
+        """Keep the garbage collector's moments out of the schedule, and the product's log to ourselves."""
+        logger, handler = logging.getLogger("kinepy"), Errors(self.reference)
+        propagate, logger.propagate = logger.propagate, False
+        logger.addHandler(handler)
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            yield
+        finally:
+            if collecting:
+                gc.enable()
+            logger.removeHandler(handler)
+            logger.propagate = propagate
+
+    def _discard(self) -> None:
+        """A run that was broken off leaves tasks behind; nobody is to hear of them."""
+        for task in asyncio.all_tasks(self.loop):
+            task._log_destroy_pending = False  # type: ignore[attr-defined]
+        self.loop.set_exception_handler(lambda loop, context: None)
+        self.loop.close()
+
+    # --- the run
+
+    async def _main(self, folder: Path) -> None:
+        mode = self.random.choice((SQLITE, POSTGRES))
+        self.trace(f"seed {self.seed}: {mode.name}, {sorted(kind.name for kind in self.faults.kinds)}")
+        database = SimDatabase(
+            folder, mode, loop=self.loop, faults=self.faults, trace=self.trace, reference=self.reference
+        )
+        cluster = Cluster(
+            database,
+            self.settings,
+            loop=self.loop,
+            random=Random(f"{self.seed} cluster"),
+            seed=self.seed,
+            open_store=self.plan.open_store,
+            open_driver=self.plan.open_driver,
+        )
+        try:
+            cluster.add(self.random.choice((1, 2, 2, 3)))
+            await self._storm(cluster)
+            await self._calm(cluster)
+            await cluster.stop()
+            await self._inspect(cluster)
+        finally:
+            database.close()
+
+    def _client(self, kind: Any, number: int, cluster: Cluster, **options: Any) -> Any:
+        name = f"{kind.__name__.lower()}-{number}"
+        return kind(name, cluster, self.history, Random(f"{self.seed} {name}"), **options)
+
+    async def _storm(self, cluster: Cluster) -> None:
+        """All clients at work, while faults strike."""
+        count = self.random.randrange
+        work = [self._client(Writer, each, cluster).run(count(8, 16)) for each in range(count(2, 5))]
+        work += [self._client(Lister, each, cluster).run(count(5, 10)) for each in range(count(1, 3))]
+        work += [self._client(Compactor, 0, cluster).run(count(3))]
+        work += [self._client(LeaseHolder, 0, cluster).run(count(3))]
+        for number in range(count(1, 4)):
+            watcher = self._client(Watcher, number, cluster, lazy=self.random.random() < 0.3)
+            self.watchers.append(watcher)
+            cluster.background_forever(watcher.run())
+        nemesis = Nemesis(cluster, Random(f"{self.seed} nemesis"))
+        cluster.background_forever(nemesis.run())
+        await asyncio.gather(*work)
+
+    async def _calm(self, cluster: Cluster) -> None:
+        """Nothing fails any more: nodes come up, leases run out, watchers see everything."""
+        self.faults.active = False
+        self.loop.thaw()
+        cluster.database.maintainer = cluster.database.maintainer or ""
+        await cluster.all_up()
+        await cluster.database.settle()
+        lease_ends = max([each.expires_at for each in self.reference.leases.values()], default=0)
+        slowest = min(node.clock.offset_us for node in cluster.nodes)
+        left_s = (lease_ends - cluster.database.clock.now_us() - slowest) / 1e6
+        await asyncio.sleep(min(max(left_s, 0.0), LEASE_TTL_S_MAX + 60.0) + 3.0)
+        for watcher in self.watchers:
+            watcher.restless = False
+        reader = self._client(Client, 0, cluster)
+        for node in cluster.nodes:
+            self.reads.append(await reader.send(List(key_range=KeyRange.everything()), node))
+        deadline = self.loop.time() + CONVERGE_S_MAX
+        while any((each.reached or 0) < self.reference.newest for each in self.watchers):
+            if self.loop.time() > deadline:
+                break
+            await asyncio.sleep(0.5)
+        await cluster.end_background()
+
+    async def _inspect(self, cluster: Cluster) -> None:
+        """Look at the database with a driver of the last node's kind, after every node has closed."""
+        driver = open_driver(cluster.database, "inspector", cluster.database.clock, self.settings)
+        await p7_still_there(self.reference, driver)
+        await driver.close()
+
+    def _judge(self) -> None:
+        judge_calls(self.reference, self.history)
+        judge_watches(self.reference, self.history)
+        p8_leases(self.reference)
+        if self.reads:
+            p8_none_left(self.reference)
+            converged(self.reference, self.watchers, self.reads)
+
+
+def _scratch() -> Path | None:
+    return SHARED_MEMORY if SHARED_MEMORY.is_dir() else None
+
+
+__all__ = ["ConnectionBroke", "Plan", "Report", "simulate"]

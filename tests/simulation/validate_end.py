@@ -1,0 +1,99 @@
+"""The verdict at the end, when nothing fails any more: everybody agrees, and nothing promised is gone."""
+
+from collections.abc import Sequence
+
+from kinepy import KeyRange, KeyValue, RangeResult, Revision
+from kinepy.drivers.base import Driver, LogRow
+from tests.simulation.reference import Reference, State
+from tests.simulation.watchers import Watcher
+
+
+def p8_leases(reference: Reference) -> None:
+    """The keys of a lease die in the transaction that ends it, and in one revision; not before its time."""
+    attached: dict[int, set[bytes]] = {}
+    standing: dict[int, int] = {}
+    for commit in reference.commits:
+        for lease in commit.leases:
+            standing[lease.id] = lease.expires_at
+        for row in commit.rows:
+            for keys in attached.values():
+                keys.discard(row.key)
+            if row.value is not None and row.lease is not None:
+                attached.setdefault(row.lease, set()).add(row.key)
+        for gone in commit.leases_gone:
+            left = attached.pop(gone, set())
+            if left:
+                reference.broken("P8 leases", f"lease {gone} ended without {sorted(left)}")
+            if gone not in standing:
+                reference.broken("P8 leases", f"lease {gone} was ended twice")
+            standing.pop(gone, None)
+        _check_lease_deletes(reference, commit.rows, set(commit.leases_gone))
+
+
+def _check_lease_deletes(reference: Reference, rows: Sequence[LogRow], ended: set[int]) -> None:
+    revisions: dict[int, set[Revision]] = {}
+    for row in rows:
+        if row.value is not None or row.actor is not None:
+            continue
+        before = reference.states.get(Revision(row.revision - 1), {}).get(row.key)
+        lease = None if before is None else before.lease
+        if lease is None or lease not in ended:
+            reference.broken("P8 leases", f"revision {row.revision} deletes {row.key!r} in no lease's name")
+        else:
+            revisions.setdefault(lease, set()).add(row.revision)
+    for lease, several in revisions.items():
+        if len(several) > 1:
+            reference.broken("P8 leases", f"keys of lease {lease} died in several revisions: {several}")
+
+
+def p8_none_left(reference: Reference) -> None:
+    """When all time has run out no lease is left, and no key of one."""
+    if reference.leases:
+        reference.broken("P8 leases", f"leases outlive their time: {reference.leases}")
+    held = [kv for kv in reference.states[reference.newest].values() if kv.lease is not None]
+    if held:
+        reference.broken("P8 leases", f"keys outlive their lease: {held}")
+
+
+def converged(reference: Reference, watchers: Sequence[Watcher], reads: Sequence[object]) -> None:
+    """Every watcher has seen everything, and every node reads the same state."""
+    for watcher in watchers:
+        if (watcher.reached or 0) < reference.newest:
+            reference.broken(
+                "P6 watch reliable", f"{watcher.name} stays at {watcher.reached}, the store at {reference.newest}"
+            )
+    state = reference.states[reference.newest]
+    for read in reads:
+        if not isinstance(read, RangeResult) or {item.key: item for item in read.items} != state:
+            reference.broken("P11 many writers", f"a node reads {read} at {reference.newest}")
+
+
+async def p7_still_there(reference: Reference, driver: Driver) -> None:
+    """Every revision from the floor on can be read from the database, and every event from it on be told."""
+    floor = max(reference.floor, Revision(1))
+    async with driver.read() as tx:
+        for revision in sorted(each for each in reference.states if floor <= each <= reference.newest):
+            rows = await tx.state_at(KeyRange.everything(), at=revision, limit=None, keys_only=False)
+            if _state_of(rows) != reference.states[revision]:
+                reference.broken("P7 compaction", f"revision {revision}, floor {floor}, is now {rows}")
+        after = Revision(floor - 1)
+        history = await tx.history(KeyRange.everything(), after=after, upto=reference.newest, limit=10_000)
+        current = await tx.current()
+    if current != reference.newest:
+        reference.broken("P2 never again", f"the database stands at {current}, not at {reference.newest}")
+    found = [(each.row.revision, each.row.key, each.previous and each.previous.revision) for each in history]
+    owed = [
+        (event.revision, event.kv.key, event.previous and event.previous.mod_revision)
+        for event in reference.between(after, reference.newest, KeyRange.everything())
+    ]
+    if found != owed:
+        reference.broken("P7 compaction", f"events from {floor} on are {found}, should be {owed}")
+
+
+def _state_of(rows: Sequence[LogRow]) -> State:
+    return {
+        row.key: KeyValue(
+            row.key, row.value or b"", row.create_revision, row.revision, row.version, row.lease
+        )
+        for row in rows
+    }
