@@ -3,12 +3,16 @@
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from kinepy import open_store
+from kinepy_server.context import Context
+from kinepy_server.resources.builtins import builtin_registry
+from kinepy_server.server_settings import ServerSettings
 from tests.processes import ServerProcess
 
 TESTS = Path(__file__).resolve().parent.parent
@@ -62,3 +66,24 @@ def replay_on(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
         return done[database]
 
     return run
+
+
+@pytest.fixture
+async def context(database_url: str) -> AsyncIterator[Context]:
+    """What handlers share, over a fresh store of each kind."""
+    async with open_store(database_url) as store:
+        yield Context(store, builtin_registry())
+
+
+@pytest.fixture
+async def impatient() -> AsyncIterator[Context]:
+    """A context whose reads do not wait long for the future."""
+    async with open_store("sqlite:///:memory:") as store:
+        yield Context(store, builtin_registry(), ServerSettings(future_revision_wait_s=0.05))
+
+
+@pytest.fixture
+async def hasty() -> AsyncIterator[Context]:
+    """A context whose watches get bookmarks all the time."""
+    async with open_store("sqlite:///:memory:") as store:
+        yield Context(store, builtin_registry(), ServerSettings(bookmark_interval_s=0.02))
