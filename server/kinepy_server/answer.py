@@ -41,7 +41,10 @@ def wants_pretty(request: Request) -> bool:
 
 def header_list(request: Request, answer: Response | StreamResponse) -> HeaderList:
     """The headers of an answer, without its length."""
-    headers = [(b"audit-id", request.audit_id.encode("latin-1")), (b"content-type", answer.content_type.encode())]
+    headers = [
+        (b"audit-id", request.audit_id.encode("latin-1")),
+        (b"content-type", answer.content_type.encode()),
+    ]
     own = answer.headers
     if not own or not any(name.lower() == "cache-control" for name in own):
         headers.append(_CACHE_CONTROL)
@@ -71,7 +74,7 @@ async def send_response(request: Request, response: Response, send: Send, *, gzi
 
 def _body(request: Request, response: Response) -> bytes:
     whole = response.body if isinstance(response.body, bytes) else None
-    if response.verbatim or response.content_type is not JSON and response.content_type != JSON:
+    if response.verbatim or (response.content_type is not JSON and response.content_type != JSON):
         return whole if whole is not None else b"".join(response.body)  # type: ignore[arg-type]
     if wants_pretty(request):
         return _indented(whole if whole is not None else b"".join(cast(Sequence[bytes], response.body)))
@@ -113,7 +116,9 @@ class Streams:
             gone.cancel()
         await send({"type": "http.response.body", "body": b""})
 
-    async def _send_chunks(self, chunks: AsyncIterator[bytes], send: Send, gone: asyncio.Future[None]) -> None:
+    async def _send_chunks(
+        self, chunks: AsyncIterator[bytes], send: Send, gone: asyncio.Future[None]
+    ) -> None:
         async with aclosing(cast(Any, chunks)):
             try:
                 # A deadline that is set from outside ends the wait wherever it is.

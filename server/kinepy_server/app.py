@@ -27,6 +27,7 @@ from kinepy_server.request import Request
 from kinepy_server.request_info import decode_path, parse_query, parse_request
 from kinepy_server.response import TEXT, Response, StreamResponse
 from kinepy_server.seams import Authenticate, Authorize, Observer, Page
+from kinepy_server.websocket import WebSocketAsHttp
 
 Scope: TypeAlias = Mapping[str, Any]
 
@@ -87,7 +88,8 @@ class Application:
         elif scope["type"] == "lifespan":
             await self._router(scope, receive, send)
         else:
-            await refuse_websocket(send)
+            connection = WebSocketAsHttp(scope, receive, send)
+            await self._serve(connection.scope, connection.receive, connection.send)
 
     @asynccontextmanager
     async def _lifespan(self, _: object) -> AsyncIterator[None]:
@@ -186,8 +188,3 @@ def _client_certificate(scope: Scope) -> bytes | None:
     tls = scope.get("extensions", {}).get("tls")
     chain = tls.get("client_cert_chain") if tls else None
     return chain[0].encode() if chain else None
-
-
-async def refuse_websocket(send: Send) -> None:
-    """Close a websocket before it opens: the server then answers 403."""
-    await send({"type": "websocket.close", "code": 1008})

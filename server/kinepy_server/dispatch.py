@@ -10,7 +10,7 @@ from kinepy_server.resources.registry import Registry
 from kinepy_server.resources.resource import Resource
 from kinepy_server.response import Response, StreamResponse
 from kinepy_server.seams import Handler, Page
-from kinepy_server.writes import (
+from kinepy_server.writes.handlers import (
     handle_create,
     handle_create_token,
     handle_delete,

@@ -191,9 +191,7 @@ def conflict(resource: Named, name: str, why: str) -> StatusError:
 
 def modified(resource: Named, name: str) -> StatusError:
     """409 Conflict: the object is not at the resourceVersion that the client expects (UPD-2)."""
-    why = (
-        "the object has been modified; please apply your changes to the latest version and try again"
-    )
+    why = "the object has been modified; please apply your changes to the latest version and try again"
     return conflict(resource, name, why)
 
 
@@ -216,7 +214,7 @@ def body_too_large(limit_bytes: int) -> StatusError:
     return StatusError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit_bytes}")
 
 
-def invalid(kind: str, group: str, name: str, causes: Iterable[Cause]) -> StatusError:
+def invalid(kind: str, group: str, name: str, *, causes: Iterable[Cause]) -> StatusError:
     """422 Invalid. A cause that comes twice is told once in the message, but kept in the details.
 
     `kind` may be empty, as in the original's refusal of a patch under strict validation.
@@ -233,7 +231,7 @@ def invalid(kind: str, group: str, name: str, causes: Iterable[Cause]) -> Status
 
 def invalid_options(kind: str, causes: Iterable[Cause]) -> StatusError:
     """422 Invalid of request options such as `ListOptions`."""
-    return invalid(kind, "meta.k8s.io", "", causes)
+    return invalid(kind, "meta.k8s.io", "", causes=causes)
 
 
 def too_many_requests(message: str = "too many requests, please try again later") -> StatusError:

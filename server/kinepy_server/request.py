@@ -44,4 +44,4 @@ class Request:
     def flag(self, name: str) -> bool:
         """A boolean query parameter: present, and neither `false` nor `0`."""
         values = self.query.get(name)
-        return bool(values) and values[0] not in ("false", "0")
+        return values is not None and values[0] not in ("false", "0")

@@ -53,7 +53,10 @@ def parse_query(raw: bytes) -> Mapping[str, Sequence[str]]:
         return _NO_QUERY
     try:
         return parse_qs(
-            raw.decode("latin-1"), keep_blank_values=True, max_num_fields=_QUERY_PARAMETERS_MAX, errors="replace"
+            raw.decode("latin-1"),
+            keep_blank_values=True,
+            max_num_fields=_QUERY_PARAMETERS_MAX,
+            errors="replace",
         )
     except ValueError:
         raise bad_request(f"more than {_QUERY_PARAMETERS_MAX} query parameters") from None

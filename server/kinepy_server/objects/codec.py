@@ -65,8 +65,13 @@ def object_bytes(resource: Resource, kv: KeyValue) -> bytes:
 
 
 def object_bytes_at(resource: Resource, kv: KeyValue, revision: int) -> bytes:
-    """As `object_bytes`, with another resourceVersion: a deleted object shows that of its delete."""
+    """As `object_bytes`, with another resourceVersion: a deleted object shows that of its delete.
+
+    Revision 0, that of an object which was not stored, is left out.
+    """
     value = kv.value if resource.from_storage is None else _converted(resource, kv)
+    if not revision:
+        return value
     return b'%b"resourceVersion":"%d",%b' % (
         head(resource.api_version, resource.kind),
         revision,

@@ -1,0 +1,1 @@
+"""Field sets and managedFields: who owns which field."""

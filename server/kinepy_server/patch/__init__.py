@@ -1,0 +1,1 @@
+"""The patch formats, as pure functions on JSON values."""

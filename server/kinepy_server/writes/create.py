@@ -1,0 +1,92 @@
+"""Create (3.1)."""
+
+from kinepy import KeyValue, Revision
+from kinepy.errors import KeyExists
+from kinepy_server.apply.managed_fields import Writer
+from kinepy_server.context import Context
+from kinepy_server.errors import StatusError, already_exists, generated_name_taken, raw_error
+from kinepy_server.objects.names import generated_name
+from kinepy_server.objects.namespaces import is_terminating, require_namespace
+from kinepy_server.objects.times import timestamp
+from kinepy_server.read.shown import respond, single_view
+from kinepy_server.request import Request
+from kinepy_server.resources.resource import JsonObject, Resource
+from kinepy_server.response import Response
+from kinepy_server.writes.address import settle_namespace
+from kinepy_server.writes.body import read_object
+from kinepy_server.writes.options import WriteOptions, write_options
+from kinepy_server.writes.prepare import prepare_new
+
+GENERATED_NAME_TRIES = 8
+
+
+async def handle_create(context: Context, request: Request, resource: Resource) -> Response:
+    """Store a new object; 201 with the whole of it."""
+    view, accepted = single_view(context, request, resource)
+    options = write_options(request, "CreateOptions")
+    obj = read_object(context, request, resource, validation=options.validation)
+    metadata = obj["metadata"]
+    settle_namespace(request, resource, metadata)
+    await require_namespace(context, resource, request.namespace, name=metadata.get("name", ""))
+    kv = await _create(context, request, resource, obj=obj, options=options)
+    response = await respond(view.one(kv), accepted)
+    response.status = 201
+    return response
+
+
+async def _create(
+    context: Context, request: Request, resource: Resource, *, obj: JsonObject, options: WriteOptions
+) -> KeyValue:
+    metadata = obj["metadata"]
+    writer = writer_of(context, resource, options, subresource="")
+    base = "" if metadata.get("name") else metadata.get("generateName", "")
+    if base:
+        metadata["name"] = generated_name(base, context.random)
+    has_version = is_version_set(metadata.pop("resourceVersion", ""))
+    value = prepare_new(resource, obj, writer, warnings=request.warnings)
+    if has_version:
+        raise raw_error("resourceVersion should not be set on objects to be created")
+    for remaining in reversed(range(GENERATED_NAME_TRIES)):
+        key = resource.key(request.namespace, metadata["name"])
+        try:
+            return await _store(context, key, value, actor=actor_of(request, options), options=options)
+        except KeyExists as error:
+            if not base or not remaining:
+                raise _exists(resource, metadata["name"], error, generated=bool(base)) from None
+        metadata["name"] = generated_name(base, context.random)
+        metadata.pop("managedFields", None)
+        value = prepare_new(resource, obj, writer, warnings=[])
+    raise AssertionError("the last try returns or raises")
+
+
+async def _store(
+    context: Context, key: bytes, value: bytes, *, actor: str, options: WriteOptions
+) -> KeyValue:
+    if not options.dry_run:
+        return await context.store.create(key, value, actor=actor)
+    current = await context.store.get(key)
+    if current is not None:
+        raise KeyExists(key=key, current=current)
+    return KeyValue(key, value, Revision(0), Revision(0), 0)
+
+
+def _exists(resource: Resource, name: str, error: KeyExists, *, generated: bool) -> StatusError:
+    if generated:
+        return generated_name_taken(resource, name)
+    return already_exists(resource, name, being_deleted=is_terminating(error.current))
+
+
+def writer_of(context: Context, resource: Resource, options: WriteOptions, *, subresource: str) -> Writer:
+    """Who writes, as managedFields tell it."""
+    now = timestamp(context.clock.now_us())
+    return Writer(options.manager, resource.api_version, subresource, now)
+
+
+def actor_of(request: Request, options: WriteOptions) -> str:
+    """Who writes, as the log keeps it: the user and the field manager."""
+    return f"{request.user.name} {options.manager}"
+
+
+def is_version_set(text: str) -> bool:
+    """Whether a resourceVersion says anything. On create, one that is no number is ignored (WR-2)."""
+    return text.isdecimal() and int(text) > 0
