@@ -7,6 +7,7 @@ import asyncio
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from contextvars import Context
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -125,7 +126,7 @@ class SimDatabase:
                     self.trace(f"a lost transaction of {connection.node} was committed after all")
                 connection.drop()
 
-        self._late.append(self.loop.create_task(end()))
+        self._late.append(self.loop.create_task(end(), context=Context()))
 
     # --- what happens to it
 

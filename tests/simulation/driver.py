@@ -106,7 +106,8 @@ class SimMaintenance(SqliteMaintenance):
         self, key_range: KeyRange, *, after: Revision, upto: Revision, floor: Revision
     ) -> int:
         gone = await super().delete_superseded(key_range, after=after, upto=upto, floor=floor)
-        self._driver.database.trace(f"{self._driver.node} compacts ({after}, {upto}] below {floor}: {gone} rows")
+        if gone:
+            self._driver.database.trace(f"{self._driver.node} compacts ({after}, {upto}] below {floor}: {gone} rows")
         return gone
 
     async def reclaim(self) -> None:

@@ -39,11 +39,11 @@ class Violation:
 
 @dataclass
 class Reference:
-    """States and events by revision. `lines` has, oldest first, (base, first lost revision) of each epoch."""
+    """States and events by revision."""
 
     violations: list[Violation]
     newest: Revision = Revision(1)
-    floor: Revision = Revision(0)
+    floor: Revision = Revision(1)
     commits: list[Commit] = field(default_factory=list)
     states: dict[Revision, State] = field(default_factory=lambda: {Revision(1): {}})
     events: dict[Revision, list[Event]] = field(default_factory=dict)
@@ -115,6 +115,7 @@ class Reference:
         self.events[base], self.rows[base] = [], []
         self.bases.append((base, survived))
         self.newest, self.floor = base, base
+        self._committed_at = max((row.committed_at for row in self.rows.get(survived, ())), default=0)
         self.leases = dict(leases)
 
     def is_lost(self, revision: Revision) -> bool:

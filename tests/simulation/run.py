@@ -5,6 +5,7 @@ import gc
 import logging
 import shutil
 import tempfile
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -109,8 +110,9 @@ class Run:
         try:
             with self._quiet():
                 self.loop.run_until_complete(self._main(folder))
-        except (Deadlock, Endless, AssertionError, TimeoutError) as error:
-            self.reference.broken("P10 bounds", f"{type(error).__name__}: {error}")
+        except Exception as error:
+            self.trace("".join(traceback.format_exception(error)))
+            self.reference.broken("P10 bounds", f"the run ended with {type(error).__name__}: {error}")
         finally:
             self._discard()
             shutil.rmtree(folder)
@@ -146,9 +148,19 @@ class Run:
 
     def _discard(self) -> None:
         """A run that was broken off leaves tasks behind; nobody is to hear of them."""
-        for task in asyncio.all_tasks(self.loop):
-            task._log_destroy_pending = False  # type: ignore[attr-defined]
+        self.faults.active = False
         self.loop.set_exception_handler(lambda loop, context: None)
+        self.loop.thaw()
+        tasks = asyncio.all_tasks(self.loop)
+        for task in tasks:
+            task._log_destroy_pending = False  # type: ignore[attr-defined]
+            task.cancel()
+        if tasks:
+            self.loop.steps = 0
+            try:
+                self.loop.run_until_complete(asyncio.wait(tasks, timeout=100.0))
+            except (Deadlock, Endless):
+                pass
         self.loop.close()
 
     # --- the run

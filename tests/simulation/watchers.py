@@ -71,7 +71,7 @@ class Watcher(Client):
                 pass
 
     async def _deliveries(self, node: Node, watch: Watch, session: Session) -> None:
-        while not (self.restless and self.random.random() < 0.05):
+        while self._goes_on(session):
             timeout_s = self.random.choice((0.0, 0.5, 3.0))
             batch = await self._next(node, watch, session, timeout_s=timeout_s)
             if batch is not None:
@@ -79,13 +79,19 @@ class Watcher(Client):
                 self._advance(batch.progress)
             progress = node.sync(lambda _: watch.progress, identity=session.node)
             # A watch that was asked to begin in the future knows nothing of what lies before that.
-            if progress >= session.start:
+            if progress >= session.start - 1:
                 self.history.deliver(session, (), progress)
                 self._advance(progress)
             if self._lazy and self.restless:
                 await asyncio.sleep(self.random.random() * 3.0)
             elif timeout_s == 0.0:
                 await asyncio.sleep(0.1)
+
+    def _goes_on(self, session: Session) -> bool:
+        if self.restless:
+            return self.random.random() >= 0.05
+        # At the end nobody waits for a future that does not come.
+        return session.start <= (self.reached or 0) + 1
 
     async def _next(
         self, node: Node, watch: Watch, session: Session, *, timeout_s: float
