@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping, Sequence
 from contextlib import aclosing
 from typing import Any, TypeAlias, cast
@@ -9,9 +10,11 @@ from typing import Any, TypeAlias, cast
 import orjson
 
 from kinepy_server.errors import PlainError, StatusError, status_body
+from kinepy_server.negotiate import YAML, negotiate
 from kinepy_server.request import Request
 from kinepy_server.response import JSON, TEXT, Response, StreamResponse
 from kinepy_server.warnings import warning_headers
+from kinepy_server.wire.yaml_text import yaml_of_json
 
 Message: TypeAlias = MutableMapping[str, Any]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
@@ -23,12 +26,24 @@ _NO_SNIFF = (b"x-content-type-options", b"nosniff")
 _BROWSERS = ("curl", "Wget", "Mozilla/5.0")
 
 
-def error_response(error: StatusError | PlainError) -> Response:
-    """The answer to a request that failed."""
+def error_response(error: StatusError | PlainError, request: Request) -> Response:
+    """The answer to a request that failed; a Status in YAML when that is what the client takes."""
     if isinstance(error, PlainError):
         return Response(error.code, error.text.encode(), TEXT)
     headers = {"retry-after": str(error.retry_after_s)} if error.retry_after_s else {}
-    return Response(error.code, status_body(error), headers=headers)
+    body = status_body(error)
+    accept = request.headers.get("accept", "")
+    if "yaml" in accept and accepts_yaml(accept, verb=request.verb):
+        return Response(error.code, yaml_of_json(body), YAML, headers)
+    return Response(error.code, body, headers=headers)
+
+
+def accepts_yaml(accept: str, *, verb: str) -> bool:
+    """Whether the Accept header means YAML."""
+    try:
+        return negotiate(accept, verb=verb).media_type == "yaml"
+    except StatusError:
+        return False
 
 
 def wants_pretty(request: Request) -> bool:
@@ -84,7 +99,11 @@ def _body(request: Request, response: Response) -> bytes:
 
 
 def _indented(body: bytes) -> bytes:
-    return orjson.dumps(orjson.loads(body), option=orjson.OPT_INDENT_2)
+    try:
+        return orjson.dumps(orjson.loads(body), option=orjson.OPT_INDENT_2)
+    except orjson.JSONDecodeError:
+        # Numbers that are too large for it; a person reads this, so speed does not matter.
+        return json.dumps(json.loads(body), indent=2, ensure_ascii=False).encode()
 
 
 class Streams:
@@ -100,8 +119,8 @@ class Streams:
     def end_all(self) -> None:
         """End every stream, also those that start later."""
         self._ended = True
-        for stream in self._open:
-            _end(stream)
+        for stream in tuple(self._open):
+            self._end(stream)
 
     async def send(self, request: Request, stream: StreamResponse, *, send: Send, receive: Receive) -> None:
         """Send a chunked answer until its chunks end, the client goes away or the server stops."""
@@ -116,6 +135,10 @@ class Streams:
             gone.cancel()
         await send({"type": "http.response.body", "body": b""})
 
+    def _end(self, stream: asyncio.Timeout) -> None:
+        if stream in self._open and not stream.expired():
+            stream.reschedule(asyncio.get_running_loop().time())
+
     async def _send_chunks(
         self, chunks: AsyncIterator[bytes], send: Send, gone: asyncio.Future[None]
     ) -> None:
@@ -124,7 +147,7 @@ class Streams:
                 # A deadline that is set from outside ends the wait wherever it is.
                 async with asyncio.timeout(0 if self._ended else None) as scope:
                     self._open.add(scope)
-                    gone.add_done_callback(lambda _: _end(scope))
+                    gone.add_done_callback(lambda _: self._end(scope))
                     async for chunk in chunks:
                         await send({"type": "http.response.body", "body": chunk, "more_body": True})
             except TimeoutError:
@@ -132,11 +155,6 @@ class Streams:
                     raise
             finally:
                 self._open.discard(scope)
-
-
-def _end(scope: asyncio.Timeout) -> None:
-    if not scope.expired():
-        scope.reschedule(asyncio.get_running_loop().time())
 
 
 async def _disconnected(receive: Receive) -> None:

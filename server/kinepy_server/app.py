@@ -130,21 +130,26 @@ class Application:
     async def _answer(self, request: Request, scope: Scope, receive: Receive) -> Response | StreamResponse:
         try:
             _understand(request, scope)
-            if request.verb == "watch":
-                return await self._handle(request, scope, receive)
-            deadline_s = request_deadline_s(request, self.context.settings)
-            async with asyncio.timeout(deadline_s) as limit:
-                return await self._handle(request, scope, receive)
+            return await self._in_time(request, scope, receive)
         except (StatusError, PlainError) as error:
-            return error_response(error)
+            return error_response(error, request)
         except KinepyError as error:
-            return error_response(translate(error))
-        except TimeoutError:
-            if limit.expired():
-                return error_response(timeout("request did not complete within the allotted timeout"))
-            return self._panic(request)
+            return error_response(translate(error), request)
         except Exception:
-            return self._panic(request)
+            # The last line of defence: the client gets an answer, and the log all that is known.
+            _log.exception("%s %s failed (audit id %s)", request.method, request.path, request.audit_id)
+            return Response(500, _PANIC, TEXT)
+
+    async def _in_time(self, request: Request, scope: Scope, receive: Receive) -> Response | StreamResponse:
+        if request.verb == "watch":
+            return await self._handle(request, scope, receive)
+        try:
+            async with asyncio.timeout(request_deadline_s(request, self.context.settings)) as limit:
+                return await self._handle(request, scope, receive)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            raise timeout("request did not complete within the allotted timeout") from None
 
     async def _handle(self, request: Request, scope: Scope, receive: Receive) -> Response | StreamResponse:
         user = self._authenticate(request.headers, _client_certificate(scope))
@@ -157,11 +162,6 @@ class Application:
                 request.headers, receive, limit_bytes=self.context.settings.body_bytes_max
             )
         return await respond(self.context, request, self._pages)
-
-    @staticmethod
-    def _panic(request: Request) -> Response:
-        _log.exception("%s %s failed (audit id %s)", request.method, request.path, request.audit_id)
-        return Response(500, _PANIC, TEXT)
 
 
 def _bare_request(scope: Scope) -> Request:

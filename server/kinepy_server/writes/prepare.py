@@ -66,8 +66,10 @@ def _without_status(obj: JsonObject) -> JsonObject:
 
 
 def invalid_object(resource: Resource, obj: JsonObject, errors: Iterable[FieldError]) -> StatusError:
-    """422 for an object."""
-    return invalid(resource.kind, resource.group, obj["metadata"].get("name", ""), causes=causes_of(errors))
+    """422 for an object. As in the original the group is that of the type which is stored."""
+    group = resource.storage_api_version.rpartition("/")[0]
+    name = obj["metadata"].get("name", "")
+    return invalid(resource.kind, group, name, causes=causes_of(errors))
 
 
 def causes_of(errors: Iterable[FieldError]) -> Sequence[Cause]:
