@@ -182,6 +182,11 @@ class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[mi
 def yaml_of_json(body: bytes) -> bytes:
     """A JSON answer as YAML, keys in order."""
     text: bytes = yaml.dump(
-        orjson.loads(body), Dumper=_Dumper, encoding="utf-8", allow_unicode=True, sort_keys=True, width=2**31 - 1
+        orjson.loads(body),
+        Dumper=_Dumper,
+        encoding="utf-8",
+        allow_unicode=True,
+        sort_keys=True,
+        width=2**31 - 1,
     )
     return text
