@@ -5,14 +5,17 @@ Everything here is safe while servers run on the same database.
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
-from kinepy.check import CheckReport, Progress, check
 from kinepy.clock import Clock, SystemClock
 from kinepy.drivers.base import Driver, EpochRow
 from kinepy.drivers.open import open_driver
 from kinepy.migrate import migrate
 from kinepy.revision import Revision
 from kinepy.settings import Settings
+
+if TYPE_CHECKING:
+    from kinepy.check import CheckReport, Progress
 
 EPOCH_JUMP = 2**32
 """How far a new epoch jumps: more than any server has written since its last backup, and still small beside 2**53,
@@ -35,9 +38,11 @@ async def check_database(
     *,
     settings: Settings | None = None,
     clock: Clock | None = None,
-    progress: Progress | None = None,
-) -> CheckReport:
+    progress: "Progress | None" = None,
+) -> "CheckReport":
     """Check the log and all that is derived from it, in one snapshot."""
+    from kinepy.check import check
+
     async with _opened(url, settings, clock or SystemClock()) as driver:
         return await check(driver, progress=progress)
 

@@ -11,7 +11,8 @@ from kinepy.errors import KeyNotFound
 from kinepy_server.auth.authenticate import EveryoneIsAdmin
 from kinepy_server.auth.kubeconfig import kubeconfig, url_of
 from kinepy_server.controllers import ALL_CONTROLLERS
-from kinepy_server.controllers.bootstrap import bootstrap_keys
+from kinepy_server.controllers.bootstrap import NAMESPACES
+from kinepy_server.resources.builtins import builtin_registry
 from kinepy_server.server import serve
 from kinepy_server.server_settings import ServerSettings
 
@@ -52,7 +53,7 @@ class BackgroundServer:
             self._thread.join()
 
     def reset(self) -> None:
-        """Delete everything but the bootstrap objects, each by a write of its own; open watches see it and stay open."""
+        """Delete everything but the bootstrap objects, each by a write of its own; open watches see it, and stay."""
         assert self._loop is not None and self._store is not None, "the server is not running"
         done = asyncio.run_coroutine_threadsafe(delete_objects(self._store), self._loop)
         done.result(timeout=RESET_TIMEOUT_S)
@@ -82,8 +83,10 @@ class BackgroundServer:
 
 
 async def delete_objects(store: Store) -> None:
-    """Delete every object that a fresh server does not have, in key order as far as the log goes."""
-    kept = bootstrap_keys()
+    """Delete every object that a fresh server does not have."""
+    namespaces = builtin_registry().lookup("", "v1", "namespaces")
+    assert namespaces is not None, "namespaces are always served"
+    kept = {namespaces.key("", name) for name in NAMESPACES}
     found = await store.range(ALL_OBJECTS, keys_only=True)
     await asyncio.gather(*(_delete(store, item.key) for item in found.items if item.key not in kept))
 

@@ -15,7 +15,6 @@ from kinepy_server.errors import page_not_found
 from kinepy_server.request import Request
 from kinepy_server.response import TEXT, Response
 
-NOSNIFF = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-cache, private"}
 CHECK_TIMEOUT_S = 3.0
 
 logger = logging.getLogger(__name__)
@@ -74,8 +73,8 @@ async def _one(context: Context, check: Check | None) -> Response:
         raise page_not_found()
     problem = await check.probe(context)
     if problem is None:
-        return Response(200, b"ok", TEXT, dict(NOSNIFF))
-    return Response(500, f"internal server error: {problem}\n".encode(), TEXT, dict(NOSNIFF))
+        return Response(200, b"ok", TEXT)
+    return Response(500, f"internal server error: {problem}\n".encode(), TEXT)
 
 
 async def _all(context: Context, request: Request, checks: Sequence[Check]) -> Response:
@@ -97,7 +96,7 @@ async def _all(context: Context, request: Request, checks: Sequence[Check]) -> R
         lines.append(f"warn: some health checks cannot be excluded: no matches for {names}")
     if failed:
         logger.warning("%s check failed: %s", group, "; ".join(failed))
-        return Response(500, "\n".join([*lines, f"{group} check failed\n"]).encode(), TEXT, dict(NOSNIFF))
+        return Response(500, "\n".join([*lines, f"{group} check failed\n"]).encode(), TEXT)
     if "verbose" not in request.query:
-        return Response(200, b"ok", TEXT, dict(NOSNIFF))
-    return Response(200, "\n".join([*lines, f"{group} check passed\n"]).encode(), TEXT, dict(NOSNIFF))
+        return Response(200, b"ok", TEXT)
+    return Response(200, "\n".join([*lines, f"{group} check passed\n"]).encode(), TEXT)

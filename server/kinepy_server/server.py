@@ -29,6 +29,7 @@ BACKLOG = 4096
 KEEP_ALIVE_S = 120
 GRACE_S = 10
 """How long requests that run may take to finish when the server stops."""
+DROP_PAUSE_S = 0.1
 
 
 class HttpServer(uvicorn.Server):
@@ -47,6 +48,23 @@ class HttpServer(uvicorn.Server):
         """Start, then tell."""
         await super().startup(sockets)
         self._on_ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop listening, let requests finish, and do not wait for clients that merely keep a connection."""
+        closer = asyncio.create_task(self._drop_idle_connections())
+        try:
+            await super().shutdown(sockets)
+        finally:
+            closer.cancel()
+
+    async def _drop_idle_connections(self) -> None:
+        # Closing a TLS connection waits for the client's farewell, which an idle client never says.
+        state = self.server_state
+        while True:
+            await asyncio.sleep(DROP_PAUSE_S)
+            for connection in list(state.connections) if not state.tasks else ():
+                if connection.transport.get_write_buffer_size() == 0:
+                    connection.transport.abort()
 
 
 async def serve(

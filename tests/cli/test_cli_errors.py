@@ -128,7 +128,7 @@ def test_a_damaged_database_is_told(tmp_path: Path) -> None:
 def test_a_newer_schema_is_left_alone(tmp_path: Path) -> None:
     assert run_kinepy("migrate", "--data", str(tmp_path)).returncode == 0
     with sqlite3.connect(tmp_path / "kinepy.db") as connection:
-        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+        connection.execute("UPDATE kinepy_version SET version_num = '9999'")
     connection.close()
     assert "newer" in serve(tmp_path)
 

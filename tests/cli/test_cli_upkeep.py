@@ -38,13 +38,13 @@ def test_compact_gives_up_history_at_once(server: ServerProcess) -> None:
     with server.client() as client:
         revision = int(client.create("compact")["metadata"]["resourceVersion"])
         client.delete("compact")
-        exact = {"resourceVersion": revision, "resourceVersionMatch": "Exact"}
+        exact: dict[str, str | int] = {"resourceVersion": revision, "resourceVersionMatch": "Exact"}
         assert ok(client.get(configmaps(), **exact))
         assert re.fullmatch(r"compacted to revision \d+\n", kinepy(server, "compact"))
         deadline = time.monotonic() + 10
         while (answer := client.get(configmaps(), **exact)).status_code == 200:
             assert time.monotonic() < deadline, "the server did not notice the compaction"
-        assert "too old resource version" in message(answer, 410, "Expired")
+        assert message(answer, 410, "Expired") == "The resourceVersion for the provided list is too old."
 
 
 def test_compact_keeps_what_it_is_told_to_keep(server: ServerProcess) -> None:

@@ -11,8 +11,6 @@ from kinepy_server.cli.places import database_url, is_memory
 from kinepy_server.cli.problems import Problem
 from kinepy_server.server_settings import ServerSettings
 
-CONTROLLERS = ("namespaces",)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
@@ -90,30 +88,33 @@ def split_address(text: str) -> tuple[str, int]:
 
 def controller_names(text: str) -> frozenset[str]:
     """The controllers that `all`, `none` or a list with commas names."""
+    from kinepy_server.controllers import ALL_CONTROLLERS
+
     if text == "all":
-        return frozenset(CONTROLLERS)
+        return ALL_CONTROLLERS
     names = frozenset(name.strip() for name in text.split(",") if name.strip()) - {"none"}
     for name in sorted(names):
-        if name not in CONTROLLERS:
+        if name not in ALL_CONTROLLERS:
             raise Problem(
-                f"there is no controller {name!r}: write all, none or some of {', '.join(CONTROLLERS)}"
+                f"there is no controller {name!r}: write all, none or some of {', '.join(sorted(ALL_CONTROLLERS))}"
             )
     return names
 
 
 def apply_settings(assignments: Sequence[str]) -> tuple[Settings, ServerSettings]:
-    """The settings with `NAME=VALUE` assignments applied."""
+    """The settings with `NAME=VALUE` assignments applied; a name that both have is set in both."""
     store, server = Settings(), ServerSettings()
     for assignment in assignments:
         name, equals, text = assignment.partition("=")
         if not equals:
             raise Problem(f"{assignment!r} is no setting: write NAME=VALUE")
-        if name in {field.name for field in fields(Settings)}:
-            store = replace(store, **{name: _value(name, text, getattr(store, name))})
-        elif name in {field.name for field in fields(ServerSettings)}:
-            server = replace(server, **{name: _value(name, text, getattr(server, name))})
-        else:
+        of_store, of_server = (name in {field.name for field in fields(kind)} for kind in (store, server))
+        if not of_store and not of_server:
             raise Problem(f"there is no setting {name!r}: README lists them")
+        if of_store:
+            store = replace(store, **{name: _value(name, text, getattr(store, name))})
+        if of_server:
+            server = replace(server, **{name: _value(name, text, getattr(server, name))})
     return store, server
 
 

@@ -95,11 +95,15 @@ def run_check(data: Path, database: str | None) -> None:
             print(f"warning: {warning}")
         for problem in report.problems:
             print(f"broken: {problem}")
-        if report.problems:
+        if not report.clean:
             raise Problem(
-                f"{len(report.problems)} promises are broken in this database: keep a copy of it, and restore a backup"
+                f"{report.problem_count} problems, so this database breaks its promises: "
+                "keep a copy of it, and restore a backup"
             )
-        print(f"all is well: {report.rows} rows, {report.keys} keys, up to revision {report.revision}")
+        print(
+            f"all is well: {report.log_rows} rows of the log and {report.keys} keys "
+            f"up to revision {report.current_revision}"
+        )
 
 
 def run_new_epoch(data: Path, database: str | None, *, reason: str) -> None:
@@ -145,6 +149,7 @@ def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True) as bars:
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bars:
         bar = bars.add_task(what, total=None)
         yield lambda done, total: bars.update(bar, completed=done, total=total)
