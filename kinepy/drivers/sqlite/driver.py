@@ -59,21 +59,24 @@ class SqliteDriver:
 
     @asynccontextmanager
     async def _holding_order(self) -> AsyncIterator[None]:
-        if self._order.locked():
-            try:
-                async with asyncio.timeout(self._settings.lock_timeout_s):
-                    await self._order.acquire()
-            except TimeoutError:
-                reason = f"the write lock was not free for {self._settings.lock_timeout_s:g} s"
-                raise StorageUnavailable(reason) from None
-        else:
-            await self._order.acquire()
+        await self._take_order()
         try:
             if self._closed:
                 raise StoreClosed
             yield
         finally:
             self._order.release()
+
+    async def _take_order(self) -> None:
+        if not self._order.locked():
+            await self._order.acquire()
+            return
+        try:
+            async with asyncio.timeout(self._settings.lock_timeout_s):
+                await self._order.acquire()
+        except TimeoutError:
+            reason = f"the write lock was not free for {self._settings.lock_timeout_s:g} s"
+            raise StorageUnavailable(reason) from None
 
     async def _transact(self, work: Work[int]) -> int:
         """Run work as one write transaction."""
@@ -87,12 +90,14 @@ class SqliteDriver:
 
 
 class MemoryDriver(SqliteDriver):
-    """A database in memory: everything goes through one connection, one transaction at a time."""
+    """A database in memory: everything goes through one connection. Readers hold the order lock together, so that
+    there is no write under way while one of them reads."""
 
     facts = MEMORY_FACTS
 
     def __init__(self, raw: sqlite3.Connection, *, settings: Settings, clock: Clock) -> None:
         super().__init__(InlineConnection(raw), identity=NoFile(), settings=settings, clock=clock)
+        self._entrance, self._reading = asyncio.Lock(), 0
         self._maintained = False
 
     async def close(self) -> None:
@@ -102,18 +107,28 @@ class MemoryDriver(SqliteDriver):
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[ReadTransaction]:
-        async with self._holding_order():
-            tx = SqliteRead(self._writer, self._clock)
-            try:
-                yield tx
-            finally:
-                await tx.end()
+        async with self._sharing_order():
+            yield SqliteRead(self._writer, self._clock, begun=True)
 
     async def current(self) -> Revision:
-        # Alone on the connection, so that the rows of a running write are not seen.
-        async with self._holding_order():
+        async with self._sharing_order():
             rows = await self._writer.run(lambda raw: query(raw, PREPARED[statements.current], {}))
             return Revision(rows[0][0])
+
+    @asynccontextmanager
+    async def _sharing_order(self) -> AsyncIterator[None]:
+        async with self._entrance:
+            if self._closed:
+                raise StoreClosed
+            if self._reading == 0:
+                await self._take_order()
+            self._reading += 1
+        try:
+            yield
+        finally:
+            self._reading -= 1
+            if self._reading == 0:
+                self._order.release()
 
     @asynccontextmanager
     async def maintenance(self) -> AsyncIterator[Maintenance | None]:

@@ -91,11 +91,12 @@ class SqliteReads(StatementReads):
 
 
 class SqliteRead(SqliteReads):
-    """A read transaction. Its snapshot is taken by its first statement, which saves a hop."""
+    """A read transaction. Its snapshot is taken by its first statement, which saves a hop. With `begun`
+    its user keeps writers away, and nothing is to be begun or ended."""
 
-    def __init__(self, connection: Connection, clock: Clock) -> None:
+    def __init__(self, connection: Connection, clock: Clock, *, begun: bool = False) -> None:
         super().__init__(connection, clock)
-        self._begun = False
+        self._begun = begun
 
     def _enter(self, raw: sqlite3.Connection) -> None:
         if not self._begun:
