@@ -1,0 +1,68 @@
+"""Watches over WebSocket: a text frame for each event, and a token that is never echoed."""
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+from websockets.exceptions import ConnectionClosedOK, InvalidStatus
+from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Subprotocol
+
+from kinepy_server.background import BackgroundServer
+
+CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
+TOKEN = Subprotocol("base64url.bearer.authorization.k8s.io.dG9rZW4")
+
+
+@pytest.fixture
+def server(kinepy_server: BackgroundServer) -> BackgroundServer:
+    """A server without objects of other tests."""
+    kinepy_server.reset()
+    return kinepy_server
+
+
+def opened(server: BackgroundServer, query: str, **options: Any) -> ClientConnection:
+    """A WebSocket to a watch of ConfigMaps."""
+    socket: ClientConnection = connect(
+        f"ws{server.url.removeprefix('http')}{CONFIGMAPS}?watch=true&{query}", **options
+    )
+    return socket
+
+
+def created(server: BackgroundServer, name: str) -> None:
+    """Make a ConfigMap."""
+    httpx.post(server.url + CONFIGMAPS, json={"metadata": {"name": name}}).raise_for_status()
+
+
+def test_every_event_is_a_text_frame_of_its_own(server: BackgroundServer) -> None:
+    created(server, "a")
+    with opened(server, "fieldSelector=metadata.name!=kube-root-ca.crt") as socket:
+        first = json.loads(socket.recv(timeout=10))
+        created(server, "b")
+        second = json.loads(socket.recv(timeout=10))
+    assert [(e["type"], e["object"]["metadata"]["name"]) for e in (first, second)] == [
+        ("ADDED", "a"),
+        ("ADDED", "b"),
+    ]
+
+
+def test_the_socket_is_closed_at_the_end_of_the_watch(server: BackgroundServer) -> None:
+    with (
+        opened(server, "resourceVersion=0&labelSelector=none&timeoutSeconds=1") as socket,
+        pytest.raises(ConnectionClosedOK),
+    ):
+        socket.recv(timeout=10)
+
+
+def test_a_token_beside_a_subprotocol_is_not_echoed(server: BackgroundServer) -> None:
+    offered = [TOKEN, Subprotocol("v1.events")]
+    with opened(server, "timeoutSeconds=1", subprotocols=offered) as socket:
+        assert socket.subprotocol == "v1.events"
+
+
+def test_a_bad_watch_is_refused_before_the_upgrade(server: BackgroundServer) -> None:
+    with pytest.raises(InvalidStatus) as caught, opened(server, "labelSelector=%3D%3D"):
+        pass
+    assert caught.value.response.status_code == 400
+    assert json.loads(caught.value.response.body or b"")["reason"] == "BadRequest"
