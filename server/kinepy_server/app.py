@@ -10,7 +10,6 @@ import time
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeAlias
-from uuid import uuid4
 
 from starlette.routing import Router
 
@@ -23,6 +22,7 @@ from kinepy_server.deadline import request_deadline_s
 from kinepy_server.dispatch import Pages, respond
 from kinepy_server.errors import PlainError, StatusError, timeout, unauthorized
 from kinepy_server.library_errors import translate
+from kinepy_server.objects.uids import new_uid
 from kinepy_server.request import Request
 from kinepy_server.request_info import decode_path, parse_query, parse_request
 from kinepy_server.response import TEXT, Response, StreamResponse
@@ -169,7 +169,7 @@ def _bare_request(scope: Scope) -> Request:
     for name_bytes, value_bytes in scope["headers"]:
         name, value = name_bytes.decode("latin-1"), value_bytes.decode("latin-1")
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
-    audit_id = headers.get("audit-id") or str(uuid4())
+    audit_id = headers.get("audit-id") or new_uid()
     return Request(scope["method"], "", {}, headers, _NOBODY, audit_id=audit_id)
 
 

@@ -9,6 +9,7 @@ from kinepy.clock import Clock, SystemClock
 from kinepy_server.line_cache import LineCache
 from kinepy_server.resources.registry import Registry
 from kinepy_server.server_settings import ServerSettings
+from kinepy_server.turns import Turns
 
 
 @dataclass(slots=True)
@@ -23,6 +24,7 @@ class Context:
     shutdown: asyncio.Event = field(default_factory=asyncio.Event)
     """Set it when the server is about to stop: all streams then end cleanly, before connections are closed."""
     lines: LineCache = field(init=False)
+    turns: Turns = field(default_factory=Turns)
 
     def __post_init__(self) -> None:
         self.lines = LineCache(self.settings.watch_line_cache_bytes)

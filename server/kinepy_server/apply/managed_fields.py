@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from kinepy_server.apply.compare import Comparison, compare
@@ -29,6 +29,7 @@ class Writer:
     now: str
 
 
+@lru_cache(maxsize=1024)
 def manager_of(field_manager: str, user_agent: str) -> str:
     """The manager of a write: the given one, else what the user agent says before its first slash."""
     if field_manager:

@@ -128,7 +128,7 @@ class _Controller:
             return self._without_finalizer(writer, kv)
 
         try:
-            await change(self._context.store, self._namespaces.key("", name), decide, actor=ACTOR)
+            await change(self._context, self._namespaces.key("", name), decide, actor=ACTOR)
         except StatusError as error:
             if error.code != 404:
                 raise

@@ -52,7 +52,7 @@ class Deletion:
         resource = self._resource
         self._lifecycle.check_delete(resource, self._name)
         key = resource.key(namespace, self._name)
-        return await change(self._context.store, key, self.decide, actor=actor, dry_run=self._options.dry_run)
+        return await change(self._context, key, self.decide, actor=actor, dry_run=self._options.dry_run)
 
     def decide(self, kv: KeyValue | None) -> Decision:
         """What becomes of the stored object."""

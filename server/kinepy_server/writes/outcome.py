@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from kinepy import KeyValue, Revision, Store
 from kinepy.errors import KeyExists, KeyNotFound, RevisionConflict
+from kinepy_server.context import Context
 from kinepy_server.errors import StatusError
 
 
@@ -47,7 +48,7 @@ class Outcome:
 
 
 async def change(
-    store: Store,
+    context: Context,
     key: bytes,
     decide: Decide,
     *,
@@ -60,31 +61,70 @@ async def change(
     The first try takes what this process knows. A refusal, or a decision to change nothing, counts only
     when the state was the newest one. The loop ends with the request's time at the latest.
     """
-    kv = await store.get(key, consistent=False)
-    newest = False
-    while True:
-        if kv is None and before_create is not None:
-            await before_create()
+    attempt = _Attempt(context.store, key, decide, actor, dry_run, before_create)
+    outcome = await attempt.run(await context.store.get(key, consistent=False), newest=False)
+    if isinstance(outcome, Outcome):
+        return outcome
+    async with context.turns.take(key):
+        kv = await context.store.get(key, consistent=False)
+        outcome = await attempt.run(kv, newest=False)
+        while not isinstance(outcome, Outcome):
+            outcome = await attempt.run(outcome.kv, newest=True)
+        return outcome
+
+
+@dataclass(slots=True)
+class _Lost:
+    """Somebody else wrote first; `kv` is the newest state."""
+
+    kv: KeyValue | None
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """What is tried, until it succeeds."""
+
+    store: Store
+    key: bytes
+    decide: Decide
+    actor: str
+    dry_run: bool
+    before_create: Callable[[], Awaitable[None]] | None
+
+    async def run(self, kv: KeyValue | None, *, newest: bool) -> Outcome | _Lost:
+        """Decide on a state and write. Raises the refusal, if the state was the newest one."""
         try:
-            decision: Decision = decide(kv)
+            if kv is None and self.before_create is not None:
+                await self.before_create()
+            decision = self.decide(kv)
         except StatusError:
             if newest:
                 raise
-            decision = Keep()
-        if not newest and (dry_run or _changes_nothing(decision, kv)):
-            known, kv, newest = kv, await store.get(key), True
-            if _same(known, kv) and not isinstance(decision, Keep):
+            return await self.run(await self.store.get(self.key), newest=True)
+        if self.dry_run or _changes_nothing(decision, kv):
+            if newest:
                 return _unwritten(decision, kv)
-            continue
-        if dry_run or _changes_nothing(decision, kv):
-            return _unwritten(decision, kv)
+            known, kv = kv, await self.store.get(self.key)
+            if _same(known, kv):
+                return _unwritten(decision, kv)
+            return await self.run(kv, newest=True)
         try:
-            return await _write(store, key, decision, kv=kv, actor=actor)
+            return await self._write(decision, kv)
         except (KeyExists, RevisionConflict) as error:
-            kv = error.current
+            return _Lost(error.current)
         except KeyNotFound:
-            kv = None
-        newest = True
+            return _Lost(None)
+
+    async def _write(self, decision: Decision, kv: KeyValue | None) -> Outcome:
+        assert not isinstance(decision, Keep)
+        store, key, actor = self.store, self.key, self.actor
+        if kv is None:
+            return Outcome(await store.create(key, decision.value, actor=actor), created=True)
+        if isinstance(decision, Write):
+            return Outcome(await store.update(key, decision.value, expect=kv.mod_revision, actor=actor))
+        result = await store.delete(key, expect=kv.mod_revision, actor=actor)
+        shown = KeyValue(key, decision.value, kv.create_revision, result.revision, kv.version)
+        return Outcome(shown, removed=True)
 
 
 def _changes_nothing(decision: Decision, kv: KeyValue | None) -> bool:
@@ -109,14 +149,3 @@ def _unwritten(decision: Decision, kv: KeyValue | None) -> Outcome:
         shown.key, shown.create_revision = kv.key, kv.create_revision
         shown.mod_revision, shown.version = kv.mod_revision, kv.version
     return Outcome(shown, created=kv is None, removed=removed)
-
-
-async def _write(store: Store, key: bytes, decision: Decision, *, kv: KeyValue | None, actor: str) -> Outcome:
-    assert not isinstance(decision, Keep)
-    if kv is None:
-        return Outcome(await store.create(key, decision.value, actor=actor), created=True)
-    if isinstance(decision, Write):
-        return Outcome(await store.update(key, decision.value, expect=kv.mod_revision, actor=actor))
-    result = await store.delete(key, expect=kv.mod_revision, actor=actor)
-    shown = KeyValue(key, decision.value, kv.create_revision, result.revision, kv.version)
-    return Outcome(shown, removed=True)

@@ -35,7 +35,7 @@ async def handle_patch(context: Context, request: Request, resource: Resource) -
     read = partial(FORMATS[media_type], request.body, context.settings)
     patcher = _Patcher(context, request, resource, options=options, read=read)
     outcome = await change(
-        context.store,
+        context,
         resource.key(request.namespace, request.name),
         patcher.decide,
         actor=actor_of(request, options),

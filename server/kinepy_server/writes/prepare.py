@@ -1,7 +1,6 @@
 """From a decoded object to the value that is stored: server fields, defaults, checks, managers. Pure."""
 
 from collections.abc import Iterable, Sequence
-from uuid import uuid4
 
 from kinepy_server.apply.managed_fields import Writer, track_update
 from kinepy_server.errors import Cause, StatusError, invalid
@@ -14,6 +13,7 @@ from kinepy_server.objects.metadata import (
     fill_new,
     metadata_errors,
 )
+from kinepy_server.objects.uids import new_uid
 from kinepy_server.resources.resource import FieldError, JsonObject, Resource
 from kinepy_server.writes.outcome import Remove, Write
 
@@ -27,7 +27,7 @@ def prepare_new(resource: Resource, obj: JsonObject, writer: Writer, *, warnings
     # Before the type's own preparations: what those add is nobody's.
     tracked = _without_status(obj) if "status" in resource.subresources else obj
     track_update(resource.schema, tracked, None, writer=writer)
-    fill_new(metadata, uid=str(uuid4()), now=writer.now)
+    fill_new(metadata, uid=new_uid(), now=writer.now)
     strategy.prepare_create(obj)
     if resource.has_generation:
         metadata["generation"] = 1

@@ -3,7 +3,6 @@
 import base64
 from functools import cache
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 import orjson
 
@@ -11,6 +10,7 @@ from kinepy_server.context import Context
 from kinepy_server.errors import Cause, invalid, not_found
 from kinepy_server.objects.codec import decode
 from kinepy_server.objects.times import timestamp
+from kinepy_server.objects.uids import new_uid
 from kinepy_server.request import Request
 from kinepy_server.resources.resource import JsonObject, Resource
 from kinepy_server.response import Response
@@ -76,7 +76,7 @@ def _claims(account: JsonObject, audiences: list[str], *, now_s: int, seconds: i
         "iat": now_s,
         "nbf": now_s,
         "iss": ISSUER,
-        "jti": str(uuid4()),
+        "jti": new_uid(),
         "kubernetes.io": {"namespace": namespace, "serviceaccount": {"name": name, "uid": account["uid"]}},
         "sub": f"system:serviceaccount:{namespace}:{name}",
     }

@@ -28,7 +28,7 @@ async def handle_update(context: Context, request: Request, resource: Resource) 
     check_url_name(request.name)
     update = _Update(context, request, resource, options=options)
     outcome = await change(
-        context.store,
+        context,
         resource.key(request.namespace, request.name),
         update.decide,
         actor=actor_of(request, options),
