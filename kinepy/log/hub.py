@@ -8,7 +8,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 
-from kinepy.errors import Overloaded, WatchOverflow
+from kinepy.errors import Compacted, KinepyError, Overloaded, WatchOverflow
 from kinepy.keys import KeyRange, prefix_end
 from kinepy.log.metrics import StoreMetrics
 from kinepy.records import Event, WatchBatch
@@ -58,8 +58,10 @@ class Subscription:
             self._count + len(events) > limits.watch_queue_events_max
             or self._bytes + size_bytes > limits.watch_queue_bytes_max
         ):
+            # What was queued is not delivered: progress stays where it is.
             self._chunks = []
-            self.end(WatchOverflow(resume=Revision(max(self._delivered + 1, self.start))))
+            self._error = WatchOverflow(resume=Revision(max(self._delivered + 1, self.start)))
+            self._wake()
             return False
         if not self._chunks:
             # What came before this publication did not match: it counts as delivered.
@@ -249,6 +251,19 @@ class Hub:
             if not member.offer(wanted, size_bytes, limits):
                 self._metrics.watchers_overflowed += 1
                 self.leave(member)
+
+    def skip_to(self, revision: Revision, error: KinepyError) -> None:
+        """Go on at a later revision: end the watchers that wait for anything in between, which is never published.
+
+        A watcher that begins there, but at or above the floor, has lost nothing: it may watch again from its start.
+        """
+        for group in list(self._groups.values()):
+            for member in list(group.members):
+                if member.start <= revision:
+                    resumable = isinstance(error, Compacted) and member.start >= error.compacted
+                    member.end(WatchOverflow(resume=member.start) if resumable else error)
+                    self.leave(member)
+        self.revision = revision
 
     def end_all(self, error: Exception) -> None:
         """End every watch."""

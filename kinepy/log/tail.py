@@ -97,12 +97,12 @@ class Tail:
         """Read the state at the newest revision; done once, before anything else."""
         async with self._driver.read() as tx:
             await self._reload(tx)
+        self._hub.revision = self._state.revision
 
     async def _reload(self, tx: ReadTransaction) -> None:
         floors = await read_floors(tx)
         await self._state.reload(tx)
         self.floors = floors
-        self._hub.revision = self._state.revision
         self._target = max(self._target, self._state.revision)
         self._wake_waiters()
 
@@ -266,7 +266,7 @@ class Tail:
         if self.floors.epoch == epoch and after + 1 >= self.floors.store:
             error = StorageCorrupt(f"the log has a hole after revision {after}")
             log.error("%s", error)
-        self._hub.end_all(error)
+        self._hub.skip_to(self._state.revision, error)
 
     def close(self) -> None:
         """Stop following; whoever waits for a revision gets `StoreClosed`."""

@@ -51,6 +51,8 @@ class Reference:
     leases: dict[int, LeaseRow] = field(default_factory=dict)
     bases: list[tuple[Revision, Revision]] = field(default_factory=list)
     """(base, newest surviving revision) of every epoch but the first"""
+    branches: dict[int, tuple[Mapping[int, LeaseRow], State]] = field(default_factory=dict)
+    """leases and state with which each of them began, by the number of transactions committed before"""
     seen: Revision = Revision(1)
     _committed_at: int = 0
 
@@ -117,6 +119,7 @@ class Reference:
         self.newest, self.floor = base, base
         self._committed_at = max((row.committed_at for row in self.rows.get(survived, ())), default=0)
         self.leases = dict(leases)
+        self.branches[len(self.commits)] = leases, self.states[base]
 
     def is_lost(self, revision: Revision) -> bool:
         """Whether a fail-over lost the revision."""

@@ -17,7 +17,7 @@ from kinepy import KeyRange, Settings
 from tests.simulation.cluster import Cluster, OpenDriver, OpenStore, open_driver, open_real_store
 from tests.simulation.database import POSTGRES, SQLITE, SimDatabase
 from tests.simulation.faults import ConnectionBroke, Fault, Faults, pick_faults
-from tests.simulation.history import History, List
+from tests.simulation.history import History, List, Revoke
 from tests.simulation.loop import Deadlock, Endless, SimLoop
 from tests.simulation.nemesis import Nemesis
 from tests.simulation.reference import Reference, Violation
@@ -181,7 +181,7 @@ class Run:
             open_driver=self.plan.open_driver,
         )
         try:
-            cluster.add(self.random.choice((1, 2, 2, 3)))
+            cluster.add(self.random.choice((1, 2, 3, 3)))
             await self._storm(cluster)
             await self._calm(cluster)
             await cluster.stop()
@@ -196,10 +196,10 @@ class Run:
     async def _storm(self, cluster: Cluster) -> None:
         """All clients at work, while faults strike."""
         count = self.random.randrange
-        work = [self._client(Writer, each, cluster).run(count(8, 16)) for each in range(count(2, 5))]
-        work += [self._client(Lister, each, cluster).run(count(5, 10)) for each in range(count(1, 3))]
-        work += [self._client(Compactor, 0, cluster).run(count(3))]
-        work += [self._client(LeaseHolder, 0, cluster).run(count(3))]
+        work = [self._client(Writer, each, cluster).run(count(10, 30)) for each in range(count(2, 5))]
+        work += [self._client(Lister, each, cluster).run(count(5, 15)) for each in range(count(1, 3))]
+        work += [self._client(Compactor, 0, cluster).run(count(6))]
+        work += [self._client(LeaseHolder, 0, cluster).run(count(4))]
         for number in range(count(1, 4)):
             watcher = self._client(Watcher, number, cluster, lazy=self.random.random() < 0.3)
             self.watchers.append(watcher)
@@ -240,7 +240,8 @@ class Run:
     def _judge(self) -> None:
         judge_calls(self.reference, self.history)
         judge_watches(self.reference, self.history)
-        p8_leases(self.reference)
+        calls = self.history.calls
+        p8_leases(self.reference, {each.request.lease for each in calls if isinstance(each.request, Revoke)})
         if self.reads:
             p8_none_left(self.reference)
             converged(self.reference, self.watchers, self.reads)

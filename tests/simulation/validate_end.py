@@ -1,6 +1,6 @@
 """The verdict at the end, when nothing fails any more: everybody agrees, and nothing promised is gone."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from kinepy import KeyRange, KeyValue, RangeResult, Revision
 from kinepy.drivers.base import Driver, LogRow
@@ -8,11 +8,15 @@ from tests.simulation.reference import Reference, State
 from tests.simulation.watchers import Watcher
 
 
-def p8_leases(reference: Reference) -> None:
+def p8_leases(reference: Reference, revoked: Set[int]) -> None:
     """The keys of a lease die in the transaction that ends it, and in one revision; not before its time."""
     attached: dict[int, set[bytes]] = {}
     standing: dict[int, int] = {}
     for commit in reference.commits:
+        if commit.index in reference.branches:
+            leases, state = reference.branches[commit.index]
+            standing = {lease.id: lease.expires_at for lease in leases.values()}
+            attached = _attached(state)
         for lease in commit.leases:
             standing[lease.id] = lease.expires_at
         for row in commit.rows:
@@ -26,8 +30,18 @@ def p8_leases(reference: Reference) -> None:
                 reference.broken("P8 leases", f"lease {gone} ended without {sorted(left)}")
             if gone not in standing:
                 reference.broken("P8 leases", f"lease {gone} was ended twice")
-            standing.pop(gone, None)
+            expires_at = standing.pop(gone, 0)
+            if gone not in revoked and expires_at > commit.now_us:
+                reference.broken("P8 leases", f"lease {gone} was ended {expires_at - commit.now_us} µs early")
         _check_lease_deletes(reference, commit.rows, set(commit.leases_gone))
+
+
+def _attached(state: State) -> dict[int, set[bytes]]:
+    attached: dict[int, set[bytes]] = {}
+    for kv in state.values():
+        if kv.lease is not None:
+            attached.setdefault(kv.lease, set()).add(kv.key)
+    return attached
 
 
 def _check_lease_deletes(reference: Reference, rows: Sequence[LogRow], ended: set[int]) -> None:

@@ -72,20 +72,25 @@ class Watcher(Client):
 
     async def _deliveries(self, node: Node, watch: Watch, session: Session) -> None:
         while self._goes_on(session):
+            self._look(node, watch, session)
             timeout_s = self.random.choice((0.0, 0.5, 3.0))
             batch = await self._next(node, watch, session, timeout_s=timeout_s)
             if batch is not None:
                 self.history.deliver(session, batch.events, batch.progress)
                 self._advance(batch.progress)
-            progress = node.sync(lambda _: watch.progress, identity=session.node)
-            # A watch that was asked to begin in the future knows nothing of what lies before that.
-            if progress >= session.start - 1:
-                self.history.deliver(session, (), progress)
-                self._advance(progress)
+            self._look(node, watch, session)
             if self._lazy and self.restless:
                 await asyncio.sleep(self.random.random() * 3.0)
             elif timeout_s == 0.0:
                 await asyncio.sleep(0.1)
+
+    def _look(self, node: Node, watch: Watch, session: Session) -> None:
+        """Take note of what the watch says about its progress."""
+        progress = node.sync(lambda _: watch.progress, identity=session.node)
+        # A watch that was asked to begin in the future knows nothing of what lies before that.
+        if progress >= session.start - 1:
+            self.history.deliver(session, (), progress)
+            self._advance(progress)
 
     def _goes_on(self, session: Session) -> bool:
         if self.restless:

@@ -190,7 +190,7 @@ class Compactor(Client):
 
     async def run(self, requests: int) -> None:
         for _ in range(requests):
-            await asyncio.sleep(self.random.random() * 4.0)
+            await asyncio.sleep(self.random.random() * 2.0)
             to = None if self.random.random() < 0.3 else self._past()
             await self.send(Compact(to=to))
 

@@ -1,0 +1,58 @@
+"""What the simulation has found, each pinned by the scene that showed it. `tests/README.md` has the track record."""
+
+import pytest
+
+from kinepy import Event, EventType, KeyRange, KeyValue, Revision, Settings
+from kinepy.errors import Compacted, WatchOverflow
+from kinepy.log.hub import Hub, Subscription
+from kinepy.log.metrics import StoreMetrics
+
+
+def put(revision: int) -> Event:
+    kv = KeyValue(b"k", b"v", Revision(2), Revision(revision), revision - 1)
+    return Event(EventType.PUT, kv, None)
+
+
+def hub_at(revision: int, **settings: int) -> Hub:
+    hub = Hub(Settings(**settings), StoreMetrics())  # type: ignore[arg-type]
+    hub.revision = Revision(revision)
+    return hub
+
+
+def watch(hub: Hub, *, start: int | None = None) -> Subscription:
+    return hub.subscribe(KeyRange.everything(), start=None if start is None else Revision(start))
+
+
+def test_progress_of_a_watch_that_overflowed_does_not_cover_what_was_dropped() -> None:
+    # Seed 14: progress jumped to the newest revision when the queue was given up.
+    hub = hub_at(1, watch_queue_events_max=1)
+    slow = watch(hub)
+    hub.publish([put(2)], Revision(2))
+    hub.publish([put(3)], Revision(3))
+    assert slow.progress == 1
+    with pytest.raises(WatchOverflow) as caught:
+        slow.take()
+    assert caught.value.resume == 2
+
+
+def test_progress_of_a_watch_that_met_a_new_epoch_does_not_cover_what_was_skipped() -> None:
+    hub = hub_at(3)
+    old = watch(hub)
+    hub.skip_to(Revision(1003), Compacted(requested=Revision(4), compacted=Revision(1003)))
+    assert old.progress == 3
+    with pytest.raises(Compacted):
+        old.take()
+
+
+def test_watch_that_begins_in_the_new_epoch_is_not_told_that_it_was_compacted() -> None:
+    # Seed 18: a client had listed at 1010 on another node; this node had not met the new epoch yet.
+    hub = hub_at(3)
+    ahead, behind = watch(hub, start=1011), watch(hub, start=1005)
+    hub.skip_to(Revision(1008), Compacted(requested=Revision(4), compacted=Revision(1003)))
+    hub.publish([put(1011)], Revision(1011))
+    batch = ahead.take()
+    assert batch is not None
+    assert [event.revision for event in batch.events] == [1011]
+    with pytest.raises(WatchOverflow) as caught:
+        behind.take()
+    assert caught.value.resume == 1005
