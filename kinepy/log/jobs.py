@@ -25,6 +25,11 @@ class Jobs:
             log.critical("%s failed", task.get_name(), exc_info=error)
             self._on_failure()
 
+    @property
+    def tasks(self) -> list[asyncio.Task[None]]:
+        """All of them, for who wants to see that they have ended."""
+        return list(self._tasks.values())
+
     async def finish(self, name: str) -> None:
         """Wait until a job that was told to end has ended."""
         if name in self._tasks:

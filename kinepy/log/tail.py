@@ -78,6 +78,7 @@ class Tail:
         self._driver, self._state, self._hub = driver, state, hub
         self._settings, self._clock, self._metrics = settings, clock, metrics
         self.floors = Floors({})
+        self._floors_seen = clock.monotonic()
         self._target = Revision(0)
         self._expected: tuple[Revision, Revision] | None = None
         self._own: deque[tuple[Revision, Revision, Sequence[Event]]] = deque()
@@ -179,8 +180,10 @@ class Tail:
                 signalled = await self._driver.wait_for_append(
                     timeout_s=self._settings.poll_interval_notified_s
                 )
-                self.kick(await self._driver.current())
-                if not signalled:
+                current = await self._driver.current()
+                self.kick(current)
+                # A signal without anything new may tell of a floor that moved.
+                if not signalled or current <= self.applied or self._floors_are_old():
                     await self.look_at_floors()
                 backoff = BACKOFF_FIRST_S
             except KinepyError as error:
@@ -207,8 +210,12 @@ class Tail:
             await self._clock.sleep(backoff)
         return min(backoff * 2, self._settings.reconnect_backoff_max_s)
 
+    def _floors_are_old(self) -> bool:
+        return self._clock.monotonic() - self._floors_seen >= self._settings.poll_interval_notified_s
+
     async def look_at_floors(self) -> Floors:
         """Learn of floors that moved, by whatever process."""
+        self._floors_seen = self._clock.monotonic()
         async with self._driver.read() as tx:
             floors = await read_floors(tx)
         # A look that began earlier may end later; floors never fall.
