@@ -126,7 +126,7 @@ class PostgresDriver:
         async with self._maintainers.take() as line:
             connection, held = await line.begin(partial(_try_lock, lock))
             try:
-                yield PostgresMaintenance(connection) if held else None
+                yield PostgresMaintenance(connection, self._tell_of_floor) if held else None
             finally:
                 if held:
                     await to_the_end(_unlock(connection, lock))
@@ -135,6 +135,9 @@ class PostgresDriver:
         if self._closed:
             raise StoreClosed
         return await self._listener.wait(timeout_s=timeout_s)
+
+    async def _tell_of_floor(self) -> None:
+        await self._notify(f"{self._token} floor")
 
     async def _notify(self, payload: str) -> None:
         text = f"SELECT pg_notify({quote_text(self._names.channel)}, {quote_text(payload)})"

@@ -1,6 +1,6 @@
 """Compaction on PostgreSQL: READ COMMITTED transactions of its own, without the order lock."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import asyncpg
@@ -18,12 +18,13 @@ from kinepy.sql import writes
 class PostgresMaintenance:
     """What the holder of the maintenance lock may do."""
 
-    def __init__(self, connection: asyncpg.Connection) -> None:
-        self._connection = connection
+    def __init__(self, connection: asyncpg.Connection, tell: Callable[[], Awaitable[None]]) -> None:
+        self._connection, self._tell = connection, tell
 
     async def put_floor(self, prefix: bytes, revision: Revision) -> None:
         with translated():
             await self._run(UPSERTS.raise_floor, {"prefix": prefix, "compact_revision": revision})
+        await self._tell()
 
     async def delete_superseded(
         self, key_range: KeyRange, *, after: Revision, upto: Revision, floor: Revision
