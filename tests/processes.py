@@ -209,7 +209,8 @@ class Client:
 
     def get(self, path: str, **query: str | int) -> httpx.Response:
         """GET; names of options stand for themselves."""
-        return self.http.get(path, params={name: str(value) for name, value in query.items()})
+        # Empty parameters would take away what the path says.
+        return self.http.get(path, params={name: str(value) for name, value in query.items()} or None)
 
     def send(self, method: str, path: str, body: Json = None, **headers: str) -> httpx.Response:
         """One request with a JSON body."""

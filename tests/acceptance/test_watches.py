@@ -73,20 +73,21 @@ def test_a12_a_watch_can_start_right_after_the_compaction(client: Client, place:
 def test_a13_an_idle_watch_with_bookmarks_survives_compaction(
     client: Client, place: Place, empty: Place
 ) -> None:
+    start = client.revision()
     options: dict[str, str | int] = {
         "allowWatchBookmarks": "true",
-        "timeoutSeconds": 4,
-        "resourceVersion": client.revision(),
+        "timeoutSeconds": 5,
+        "resourceVersion": start,
     }
     with client.watch(empty.configmaps, **options) as events:
-        client.create("noise", namespace=place.namespace)
+        for i in range(3):
+            client.create(f"noise{i}", namespace=place.namespace)
         newest = client.revision()
         place.compact()
-        client.create("noise2", namespace=place.namespace)
-        bookmarks = told(list(events))
-    assert [kind for kind, _, _ in bookmarks] == ["BOOKMARK"] * len(bookmarks) != []
-    last = bookmarks[-1][2]
-    assert last > newest
-    place.compact()
-    with client.watch(empty.configmaps, resourceVersion=last, timeoutSeconds=1) as events:
+        kinds, _, revisions = zip(*told(list(events)), strict=True)
+    assert set(kinds) == {"BOOKMARK"}
+    assert revisions[-1] >= newest
+    with client.watch(empty.configmaps, resourceVersion=start, timeoutSeconds=1) as events:
+        assert [event["type"] for event in events] == ["ERROR"]
+    with client.watch(empty.configmaps, resourceVersion=revisions[-1], timeoutSeconds=1) as events:
         assert list(events) == []

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 import pytest
-from tests.postgres_server import PostgresServer
 
 from tests.faults.databases import Database
+from tests.postgres_server import PostgresServer
 
 
 @pytest.fixture(scope="session")

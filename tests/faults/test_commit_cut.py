@@ -3,11 +3,11 @@
 from collections.abc import AsyncIterator
 
 import pytest
-from tests.postgres_server import PostgresServer
 
 from kinepy import KeyRange, Settings, open_store
 from kinepy.errors import WriteOutcomeUnknown
 from tests.faults.proxy import Cut, Proxy
+from tests.postgres_server import PostgresServer
 
 SETTINGS = Settings(write_timeout_s=3.0, reconnect_backoff_max_s=0.1)
 

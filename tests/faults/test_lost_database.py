@@ -7,10 +7,10 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tests.postgres_server import PostgresServer
 
 from tests.faults.writers import Load, Outcomes, check_outcomes, event_of, listed
 from tests.load import Connection
+from tests.postgres_server import PostgresServer
 from tests.processes import ServerProcess, configmap, configmaps, message
 
 

@@ -145,9 +145,12 @@ def test_yaml_that_unfolds_to_much_is_refused(bad: Bad) -> None:
     assert 400 <= answer.status_code < 500
 
 
-def test_bytes_that_are_not_utf8_are_400(bad: Bad) -> None:
-    body = b'{"metadata":{"name":"utf"},"data":{"k":"\xff\xfe"}}'
-    message(bad.raw("POST", configmaps(), body), 400, "BadRequest")
+def test_bytes_that_are_not_utf8_become_replacement_characters(kinepy_server: Server) -> None:
+    body = b'{"metadata":{"name":"utf"},"data":{"k":"a\xffb"}}'
+    with httpx.Client(base_url=kinepy_server.url, trust_env=False) as http:
+        made = ok(Bad(http).raw("POST", configmaps(), body), 201)
+        assert made["data"] == {"k": "a\N{REPLACEMENT CHARACTER}b"}
+        Client(http).delete("utf")
 
 
 NUMBERS = {
