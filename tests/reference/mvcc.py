@@ -222,7 +222,7 @@ def _shown(read: Range, found: list[KeyValue]) -> RangeOutcome:
 
 
 def _meets(compare: Compare, kv: KeyValue) -> bool:
-    fields = {
+    fields: dict[CompareTarget, int | bytes] = {
         CompareTarget.VERSION: kv.version,
         CompareTarget.CREATE_REVISION: kv.create_revision,
         CompareTarget.MOD_REVISION: kv.mod_revision,
@@ -230,9 +230,9 @@ def _meets(compare: Compare, kv: KeyValue) -> bool:
         CompareTarget.LEASE: kv.lease or 0,
     }
     have, want = fields[compare.target], compare.operand
-    if isinstance(have, bytes) or isinstance(want, bytes):
-        assert isinstance(have, bytes) and isinstance(want, bytes)
+    if isinstance(have, int) and isinstance(want, int):
         return _ordered(compare.operator, (have > want) - (have < want))
+    assert isinstance(have, bytes) and isinstance(want, bytes)
     return _ordered(compare.operator, (have > want) - (have < want))
 
 
