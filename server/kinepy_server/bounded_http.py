@@ -1,6 +1,7 @@
-"""uvicorn's HTTP/1.1 protocol with bounds on the request's head, which uvicorn itself does not have."""
+"""uvicorn's HTTP/1.1 protocol with what uvicorn itself does not have: bounds on a request's head, any method."""
 
 import asyncio
+import re
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -9,6 +10,21 @@ TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Type: text/plain; charset=utf-8\r\n"
     b"Connection: close\r\n\r\n431 Request Header Fields Too Large"
 )
+
+# The parser refuses methods that it does not know; the API answers 405, as it does to this one of no meaning.
+KNOWN_METHODS = frozenset(
+    (b"GET", b"POST", b"PUT", b"PATCH", b"DELETE", b"HEAD", b"OPTIONS", b"CONNECT", b"TRACE")
+)
+OTHER_METHOD = b"TRACE"
+METHOD = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64} /")
+
+
+def with_known_method(data: bytes) -> bytes:
+    """The beginning of a request, its method replaced when it is one that the parser does not know."""
+    method = data[: data.find(b" ")]
+    if method in KNOWN_METHODS or METHOD.match(data) is None:
+        return data
+    return OTHER_METHOD + data[len(method) :]
 
 
 class BoundedHttpProtocol(HttpToolsProtocol):
@@ -39,6 +55,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Count what belongs to a head; a bound is looked at where a head goes on after this piece."""
         if self._reading_head:
+            if not self._head_bytes:
+                data = with_known_method(data)
             self._head_bytes += len(data)
         super().data_received(data)
         if self._reading_head and self._head_bytes:

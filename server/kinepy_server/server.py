@@ -10,7 +10,7 @@ import uvicorn
 
 from kinepy import Store
 from kinepy_server.app import create_app
-from kinepy_server.auth.authorize import authorize
+from kinepy_server.auth.impersonate import authorize_impersonating
 from kinepy_server.bounded_http import BoundedHttpProtocol
 from kinepy_server.context import Context
 from kinepy_server.discovery import discovery_pages
@@ -84,7 +84,7 @@ async def serve(
     app = create_app(
         context,
         authenticate=authenticate,
-        authorize=authorize,
+        authorize=authorize_impersonating,
         pages=pages(metrics),
         controllers=controllers,
         observer=metrics,
