@@ -97,8 +97,10 @@ class Faults:
             await asyncio.sleep(draw * 0.2)
         elif draw < 0.75:
             await asyncio.sleep(0)
-        else:
+        elif draw < 0.97:
             await asyncio.sleep((draw - 0.75) * 0.02)
+        else:
+            await asyncio.sleep((draw - 0.97) * 8.0)
         if not self.active:
             return
         if self.happens(Fault.CRASH):

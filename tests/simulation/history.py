@@ -179,6 +179,8 @@ class Session:
     key_range: KeyRange
     start: Revision
     queue_max: int
+    publication_max: int
+    """how many events one batch, or one page, may hold"""
     deliveries: list[Delivery] = field(default_factory=list)
     ended: Exception | None = None
 

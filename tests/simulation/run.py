@@ -14,6 +14,7 @@ from random import Random
 from typing import Any, Final
 
 from kinepy import KeyRange, Settings
+from kinepy.check import check
 from tests.simulation.cluster import Cluster, OpenDriver, OpenStore, open_driver, open_real_store
 from tests.simulation.database import POSTGRES, SQLITE, SimDatabase
 from tests.simulation.faults import ConnectionBroke, Fault, Faults, pick_faults
@@ -32,6 +33,7 @@ from tests.simulation.workload import (
     Compactor,
     LeaseHolder,
     Lister,
+    Poller,
     Writer,
     settings_of,
 )
@@ -198,6 +200,7 @@ class Run:
         count = self.random.randrange
         work = [self._client(Writer, each, cluster).run(count(10, 30)) for each in range(count(2, 5))]
         work += [self._client(Lister, each, cluster).run(count(5, 15)) for each in range(count(1, 3))]
+        work += [self._client(Poller, each, cluster).run(count(10, 30)) for each in range(count(3))]
         work += [self._client(Compactor, 0, cluster).run(count(6))]
         work += [self._client(LeaseHolder, 0, cluster).run(count(4))]
         for number in range(count(1, 4)):
@@ -221,20 +224,23 @@ class Run:
         await asyncio.sleep(min(max(left_s, 0.0), LEASE_TTL_S_MAX + 60.0) + 3.0)
         for watcher in self.watchers:
             watcher.restless = False
-        reader = self._client(Client, 0, cluster)
-        for node in cluster.nodes:
-            self.reads.append(await reader.send(List(key_range=KeyRange.everything()), node))
         deadline = self.loop.time() + CONVERGE_S_MAX
         while any((each.reached or 0) < self.reference.newest for each in self.watchers):
             if self.loop.time() > deadline:
                 break
             await asyncio.sleep(0.5)
+        # Not before: a read would make up for a wake-up that was lost for good.
+        reader = self._client(Client, 0, cluster)
+        for node in cluster.nodes:
+            self.reads.append(await reader.send(List(key_range=KeyRange.everything()), node))
         await cluster.end_background()
 
     async def _inspect(self, cluster: Cluster) -> None:
         """Look at the database with a driver of the last node's kind, after every node has closed."""
         driver = open_driver(cluster.database, "inspector", cluster.database.clock, self.settings)
         await p7_still_there(self.reference, driver)
+        for problem in (await check(driver)).problems:
+            self.reference.broken("P1 order", f"kinepy check: {problem}")
         await driver.close()
 
     def _judge(self) -> None:

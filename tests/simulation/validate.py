@@ -172,8 +172,9 @@ def _check_row(judge: Judge, call: Call, row: LogRow) -> None:
     state = judge.reference.states[row.revision]
     if isinstance(call.result, KeyValue) and call.result != state.get(row.key):
         judge.broken("P4 durable", call, f"revision {row.revision} is {state.get(row.key)}")
-    if isinstance(call.result, DeleteResult) and call.result.previous != judge.before(row.revision)[row.key]:
-        judge.broken("P4 durable", call, f"the deleted version was {judge.before(row.revision)[row.key]}")
+    previous = judge.before(row.revision).get(row.key)
+    if isinstance(call.result, DeleteResult) and call.result.previous != previous:
+        judge.broken("P4 durable", call, f"the deleted version was {previous}")
 
 
 def _check_txn(judge: Judge, call: Call, revision: Revision) -> None:

@@ -5,9 +5,6 @@ from kinepy.errors import Compacted, WatchOverflow
 from tests.simulation.history import Delivery, History, Session
 from tests.simulation.reference import Reference
 
-MERGED_MAX = 120
-"""How many events one publication may hold beyond the queue's bound: it is never split."""
-
 
 def judge_watches(reference: Reference, history: History) -> None:
     """Run every validator of watches."""
@@ -119,8 +116,8 @@ def one_epoch(reference: Reference, session: Session, delivery: Delivery, told_t
 
 
 def bounded(reference: Reference, session: Session, delivery: Delivery) -> None:
-    """A queue never holds more than its bound and one publication."""
-    if len(delivery.events) > session.queue_max + MERGED_MAX:
+    """A queue never holds more than its bound and one publication, and comes with at most one page of history."""
+    if len(delivery.events) > session.queue_max + 2 * session.publication_max:
         _broken(reference, "P10 bounds", session, f"{len(delivery.events)} events at once")
 
 

@@ -6,7 +6,7 @@ from kinepy import KeyRange, RangeResult, Revision, Store, Watch, WatchBatch
 from kinepy.errors import Compacted, KinepyError, WatchOverflow
 from tests.simulation.cluster import Node, NodeDown
 from tests.simulation.history import List, Session, Unknown
-from tests.simulation.workload import RANGES, Client
+from tests.simulation.workload import KEYS, RANGES, Client
 
 
 class Watcher(Client):
@@ -43,12 +43,14 @@ class Watcher(Client):
             return store.watch(self.key_range, start=start), applied
 
         watch, applied = node.sync(open_watch)
+        settings = self.cluster.settings
         session = Session(
             client=self.name,
             node=node.identity,
             key_range=self.key_range,
             start=start or Revision(applied + 1),
-            queue_max=self.cluster.settings.watch_queue_events_max,
+            queue_max=settings.watch_queue_events_max,
+            publication_max=max(settings.batch_writes_max, settings.page_rows_max) + len(KEYS),
         )
         return watch, session
 

@@ -46,6 +46,7 @@ class Client:
     def __init__(self, name: str, cluster: Cluster, history: History, random: Random) -> None:
         self.name, self.cluster, self.history, self.random = name, cluster, history, random
         self.last: dict[bytes, Revision] = {}
+        self.pace_s = random.choice((0.02, 0.3, 0.3))
 
     def node(self) -> Node:
         """Which node to ask next."""
@@ -53,7 +54,7 @@ class Client:
 
     async def pause(self) -> None:
         """Think."""
-        await asyncio.sleep(self.random.random() * 0.3)
+        await asyncio.sleep(self.random.random() * self.pace_s)
 
     async def send(self, request: Request, node: Node | None = None) -> object:
         """Send a request; returns its answer, or the error that came instead; None when the node is down."""
@@ -139,7 +140,7 @@ class Writer(Client):
             return Transact(txn=self._txn())
         if draw < 0.9:
             return self._bad()
-        return Get(key=key, at=self._past() if draw > 0.96 else None)
+        return Get(key=key, at=self._past() if draw > 0.95 else None)
 
     def _txn(self) -> Txn:
         return transactions.draw(self.random, KEYS, self.last, value=self._value)
@@ -158,6 +159,16 @@ class Writer(Client):
         )
 
 
+class Poller(Client):
+    """Reads one key again and again from the same node."""
+
+    async def run(self, requests: int) -> None:
+        key, node = self.random.choice(KEYS), self.node()
+        for _ in range(requests):
+            await self.send(Get(key=key), node)
+            await asyncio.sleep(self.random.random() * 0.05)
+
+
 class Lister(Client):
     """Lists ranges in pages, all at the revision of the first one; counts."""
 
@@ -168,7 +179,7 @@ class Lister(Client):
             if draw < 0.2:
                 await self.send(Count(key_range=key_range, at=self._past() if draw < 0.1 else None))
             else:
-                await self._list(key_range, self._past() if draw > 0.7 else None)
+                await self._list(key_range, self._past() if draw > 0.6 else None)
             await self.pause()
 
     async def _list(self, key_range: KeyRange, at: Revision | None) -> None:
@@ -191,7 +202,7 @@ class Compactor(Client):
     async def run(self, requests: int) -> None:
         for _ in range(requests):
             await asyncio.sleep(self.random.random() * 2.0)
-            to = None if self.random.random() < 0.3 else self._past()
+            to = None if self.random.random() < 0.5 else self._past()
             await self.send(Compact(to=to))
 
 
