@@ -81,7 +81,7 @@ def _create_small_tables() -> None:
         sa.Column("store_id", sa.Text, nullable=False),
         sa.Column("created_at", sa.BigInteger, nullable=False),
         sa.PrimaryKeyConstraint("id", name="pk_store"),
-        sa.CheckConstraint("id = 1", name="ck_store_one_row"),
+        sa.CheckConstraint("id = 1", name=op.f("ck_store_one_row")),
         sqlite_with_rowid=False,
     )
 

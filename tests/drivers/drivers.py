@@ -11,7 +11,8 @@ from kinepy.migrate import migrate
 from kinepy.revision import Revision
 from kinepy.settings import Settings
 
-FAST = Settings(lock_timeout_s=0.3, poll_interval_s=0.005, poll_interval_notified_s=0.1)
+FAST = Settings(poll_interval_s=0.005, poll_interval_notified_s=0.1)
+IMPATIENT = Settings(lock_timeout_s=0.3)
 ALL = KeyRange.everything()
 
 

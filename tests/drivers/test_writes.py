@@ -7,7 +7,7 @@ import pytest
 from kinepy.drivers.base import Driver, EpochRow, Head, LeaseRow
 from kinepy.errors import KinepyError, StorageCorrupt, StorageUnavailable, StoreClosed
 from kinepy.revision import Revision
-from tests.drivers.drivers import ALL, FAST, Log, append, opened
+from tests.drivers.drivers import ALL, FAST, IMPATIENT, Log, append, opened
 
 
 def one_put(key: bytes = b"a", revision: int = 1) -> Log:
@@ -120,16 +120,14 @@ async def test_a_cancelled_wait_for_the_lock_leaves_no_transaction_open(pair: tu
     assert await one.current() == 2
 
 
-async def test_the_lock_is_waited_for_and_then_given_up(pair: tuple[Driver, Driver]) -> None:
-    one, other = pair
-    async with one.write():
-        with pytest.raises(StorageUnavailable):
-            async with other.write():
-                pass
-        with pytest.raises(StorageUnavailable):
-            async with one.write():
-                pass
-    await append(other, one_put().rows)
+async def test_the_lock_is_waited_for_and_then_given_up(shared_url: str) -> None:
+    async with opened(shared_url, IMPATIENT) as one, opened(shared_url, IMPATIENT) as other:
+        async with one.write():
+            for driver in (one, other):
+                with pytest.raises(StorageUnavailable):
+                    async with driver.write():
+                        pass
+        await append(other, one_put().rows)
 
 
 async def test_many_writers_in_two_processes_take_turns(pair: tuple[Driver, Driver]) -> None:

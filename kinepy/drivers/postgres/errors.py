@@ -33,6 +33,7 @@ MEANINGS: Final[dict[str, Meaning]] = {
     "0L": (StorageUnavailable, "the right is missing"),
     "0P": (StorageUnavailable, "the role is missing"),
     "0Z": (StorageUnavailable, "the server failed"),
+    "10": (StorageUnavailable, "the server cannot take the value"),
     "20": (StorageUnavailable, "the server failed"),
     "21": (StorageCorrupt, "a row is there twice"),
     "22": (StorageUnavailable, "the server cannot take the value"),

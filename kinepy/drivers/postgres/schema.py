@@ -7,6 +7,7 @@ from uuid import uuid4
 
 import asyncpg
 from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.ext.asyncio import create_async_engine
 from sqlalchemy.pool import NullPool
 
@@ -92,5 +93,9 @@ async def _upgrade(database: DatabaseUrl, settings: Settings, *, clock: Clock, u
             for statement, row in seed_rows(UPSERTS, store_id=str(uuid4()), now_us=clock.now_us()):
                 parameters = dict(zip(PREPARED[statement].names, row, strict=True))
                 await connection.execute(statement, parameters)
+    except DBAPIError as error:
+        # SQLAlchemy wraps twice: in the error of its adapter and in its own.
+        cause = error.orig.__cause__ if error.orig is not None else None
+        raise open_error(cause or error, database.shown) from error
     finally:
         await engine.dispose()

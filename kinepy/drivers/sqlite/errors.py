@@ -48,22 +48,10 @@ MEANINGS: Final[dict[str, Meaning]] = {
     "SQLITE_SCHEMA": (StorageCorrupt, "the schema was changed"),
 }
 
-NOT_ERRORS: Final = frozenset(
-    {
-        "SQLITE_OK",
-        "SQLITE_ROW",
-        "SQLITE_DONE",
-        "SQLITE_NOTICE",
-        "SQLITE_WARNING",
-        "SQLITE_DENY",
-        "SQLITE_IGNORE",
-    }
-)
-
 SURELY_UNDONE_AT_COMMIT: Final = frozenset({"SQLITE_BUSY", "SQLITE_FULL", "SQLITE_READONLY", "SQLITE_NOMEM"})
 """A COMMIT that fails so has written no commit record. After others, a power failure may bring the record back."""
 
-_NAMES: Final = {code: name for name in MEANINGS if isinstance(code := getattr(sqlite3, name, None), int)}
+_NAMES: Final[dict[int, str]] = {getattr(sqlite3, name): name for name in MEANINGS}
 
 
 def primary_name(error: sqlite3.Error) -> str | None:

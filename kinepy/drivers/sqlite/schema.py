@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 
 from sqlalchemy import Connection, create_engine
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import StaticPool
 
 from kinepy.clock import Clock
@@ -37,6 +38,10 @@ def migrate_file(path: str, settings: Settings, *, clock: Clock, upgrade: Upgrad
             return _make(path, settings, clock=clock, upgrade=upgrade)
     except sqlite3.Error as error:
         raise open_error(error, path) from error
+    except DBAPIError as error:
+        if not isinstance(error.orig, sqlite3.Error):
+            raise
+        raise open_error(error.orig, path) from error
     except OSError as error:
         raise DatabaseUnreachable(
             f"{path} cannot be opened ({error}): check the folder's permissions"
