@@ -19,6 +19,7 @@ from kinepy_server.body import read_body
 from kinepy_server.context import Context
 from kinepy_server.controllers import ALL_CONTROLLERS, running_controllers
 from kinepy_server.deadline import request_deadline_s
+from kinepy_server.deadlines import Deadlines
 from kinepy_server.dispatch import Pages, respond
 from kinepy_server.errors import PlainError, StatusError, timeout, unauthorized
 from kinepy_server.library_errors import translate
@@ -77,6 +78,7 @@ class Application:
     ) -> None:
         self.context = context
         self.streams = Streams()
+        self._deadlines = Deadlines()
         self._authenticate, self._authorize = authenticate, authorize
         self._pages, self._controllers, self._observer = pages, controllers, observer
         self._router = Router(lifespan=self._lifespan)
@@ -144,10 +146,10 @@ class Application:
         if request.verb == "watch":
             return await self._handle(request, scope, receive)
         try:
-            async with asyncio.timeout(request_deadline_s(request, self.context.settings)) as limit:
+            with self._deadlines.after(request_deadline_s(request, self.context.settings)) as limit:
                 return await self._handle(request, scope, receive)
         except TimeoutError:
-            if not limit.expired():
+            if not limit.expired:
                 raise
             raise timeout("request did not complete within the allotted timeout") from None
 

@@ -244,10 +244,12 @@ def test_a_negative_limit_is_no_limit(bad: Bad, limit: str) -> None:
     assert "continue" not in ok(bad.get("/api/v1/namespaces", limit=limit))["metadata"]
 
 
-@pytest.mark.parametrize("revision", [2**63 - 1, 2**63, 2**64 - 1])
+@pytest.mark.parametrize("revision", [2**63, 2**64 - 1])
 def test_a_revision_that_can_never_be_is_in_the_future(bad: Bad, revision: int) -> None:
     answer = bad.get(configmaps(), resourceVersion=revision, resourceVersionMatch="Exact")
-    assert f"Too large resource version: {revision}, current: " in message(answer, 504, "Timeout")
+    assert message(answer, 504, "Timeout").startswith(
+        "Timeout: Too large resource version: 9223372036854775806, "
+    )
 
 
 def test_a_watch_with_a_garbage_revision_says_what_is_wrong(bad: Bad) -> None:
