@@ -20,6 +20,7 @@ class ServerSettings:
     scan_page_rows: int = 2000
     """Rows that a list with a selector, or the first state of a watch, reads from the store at once."""
     event_ttl_s: int = 3600
+    namespace_retry_s: float = 1.0
     json_patch_operations_max: int = 10_000
     advertised_address: str = ""
     """host:port of `serverAddressByClientCIDRs`; the address served when empty."""

@@ -21,8 +21,6 @@ ACTOR = "system:serviceaccount:kube-system:namespace-controller"
 MANAGER = "kube-controller-manager"
 FINALIZER = "kubernetes"
 PAGE_KEYS = 500
-RETRY_S = 5.0
-"""A namespace that held objects are still in is looked at again after so long."""
 
 
 async def control_namespaces(context: Context) -> None:
@@ -30,6 +28,8 @@ async def control_namespaces(context: Context) -> None:
     namespaces = context.registry.lookup("", "v1", "namespaces")
     assert namespaces is not None, "namespaces are always served"
     controller = _Controller(context, namespaces)
+    # Objects that finalizers hold go without a sign to this watch, so their namespaces are looked at again.
+    retry_s = context.settings.namespace_retry_s
     everything = KeyRange.prefix(namespaces.list_prefix(""))
     current = await context.store.range(everything)
     for kv in current.items:
@@ -37,7 +37,7 @@ async def control_namespaces(context: Context) -> None:
     async with context.store.watch(everything, start=Revision(current.revision + 1)) as watch:
         while True:
             await controller.work()
-            batch = await watch.next(timeout_s=RETRY_S if controller.pending else None)
+            batch = await watch.next(timeout_s=retry_s if controller.pending else None)
             for event in batch.events if batch else ():
                 if event.type is EventType.PUT:
                     controller.note(event.kv)
