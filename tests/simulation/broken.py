@@ -29,6 +29,8 @@ from kinepy.store.reads import Reads
 from kinepy.store.ring import Ring
 from kinepy.store.watch import History
 from tests.simulation.driver import SimDriver, SimMaintenance, SimWrite
+from tests.simulation.faults import Fault
+from tests.simulation.run import Plan, simulate
 
 Patch = tuple[Any, str, Any]
 
@@ -41,6 +43,21 @@ class Broken:
     promises: tuple[str, ...]
     patches: Callable[[], Sequence[Patch]]
     settings: Mapping[str, int]
+    faults: frozenset[Fault] | None
+
+    @property
+    def plan(self) -> Plan:
+        """Under what the mistake shows soonest."""
+        return Plan(settings=dict(self.settings), faults=self.faults)
+
+    def first_seed_that_notices(self, seeds_max: int) -> int | None:
+        """The first seed whose run breaks one of the promises."""
+        with self.applied():
+            for seed in range(seeds_max):
+                broken = {each.promise.split()[0] for each in simulate(seed, self.plan).violations}
+                if not broken.isdisjoint(self.promises):
+                    return seed
+        return None
 
     @contextmanager
     def applied(self) -> Iterator[None]:
@@ -55,12 +72,13 @@ BROKEN: list[Broken] = []
 
 
 def broken(
-    *promises: str, **settings: int
+    *promises: str, faults: Sequence[Fault] | None = None, **settings: int
 ) -> Callable[[Callable[[], Sequence[Patch]]], Callable[[], Sequence[Patch]]]:
-    """Register a mistake under the name of its function, with the settings under which it shows soonest."""
+    """Register a mistake under the name of its function, with the settings and faults under which it shows soonest."""
 
     def register(patches: Callable[[], Sequence[Patch]]) -> Callable[[], Sequence[Patch]]:
-        BROKEN.append(Broken(patches.__name__, promises, patches, settings))
+        kinds = None if faults is None else frozenset(faults)
+        BROKEN.append(Broken(patches.__name__, promises, patches, settings, kinds))
         return patches
 
     return register
@@ -221,7 +239,7 @@ def stale_read() -> Sequence[Patch]:
     return [(Reads, "catch_up", catch_up)]
 
 
-@broken("P5")
+@broken("P5", faults=[Fault.SLOW_NODE, Fault.LOST_SIGNAL])
 def read_shares_a_look_that_began_before_it() -> Sequence[Patch]:
     """The look may have been answered before a write that was acknowledged before the read."""
     real = Barrier.current
@@ -243,7 +261,7 @@ def snapshot_undone_by_one_too_few() -> Sequence[Patch]:
     return [(Ring, "undo", lambda self, key_range, *, after: real(self, key_range, after=after + 1))]
 
 
-@broken("P5", "P7")
+@broken("P5", "P7", faults=[Fault.LOST_SIGNAL], ring_bytes_max=0, compaction_batch_rows=1000)
 def floor_not_looked_at_in_the_snapshot() -> Sequence[Patch]:
     """History that was compacted since is read as if it were there."""
 
@@ -301,7 +319,7 @@ def overflow_dropped_in_silence() -> Sequence[Patch]:
     return [(Subscription, "offer", offer)]
 
 
-@broken("P10", watch_queue_events_max=1, batch_writes_max=1, page_rows_max=1)
+@broken("P10", faults=[], watch_queue_events_max=1, batch_writes_max=1, page_rows_max=1)
 def queue_without_a_bound() -> Sequence[Patch]:
     """A slow watcher's queue grows for ever."""
 
@@ -384,7 +402,7 @@ def seam_between_history_and_live() -> Sequence[Patch]:
     return [(Watch, "_subscribe_when_near", lambda self: None), (Watch, "_next_of_history", next_of_history)]
 
 
-@broken("P6")
+@broken("P6", faults=[Fault.LOST_SIGNAL])
 def lost_signals_never_made_good() -> Sequence[Patch]:
     """The database is looked at only when it has signalled."""
 

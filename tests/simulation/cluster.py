@@ -145,11 +145,24 @@ class Node:
         await asyncio.sleep(self._cluster.random.random() * 2.0)
         self.start()
 
+    async def reopen(self) -> None:
+        """Close the store in good order, whatever is under way, and open it again."""
+        identity = self.identity
+        if self.store is None:
+            return
+        self._cluster.database.trace(f"{identity} closes")
+        await self.stop()
+        if identity == self.identity and identity not in self._cluster.database.dead:
+            self.start()
+
     async def stop(self) -> None:
         """Close the store and end the process in an orderly way."""
         self._stop.set()
         if self._serving is not None:
-            await asyncio.wait_for(self._serving, CRASH_TAKES_MAX_S)
+            await asyncio.wait((self._serving,), timeout=CRASH_TAKES_MAX_S)
+            assert self._serving.done(), f"{self.identity} does not close"
+            if not self._serving.cancelled():
+                self._serving.result()
 
 
 async def end_tasks(loop: SimLoop, identity: str) -> None:

@@ -160,7 +160,7 @@ class SimDatabase:
         content, survived, leases = self._copy
         self.restart()
         self._install(content)
-        base = Revision(self.reference.seen + 1000)
+        base = Revision(self.reference.seen + 100)
         with closing(self.connect()) as raw:
             number = len(query(raw, PREPARED[statements.epochs], {})) + 1
             raw.execute(PREPARED[writes.insert_epoch].text, (number, base, "fail-over", self.clock.now_us()))

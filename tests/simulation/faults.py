@@ -32,6 +32,7 @@ class Fault(Enum):
     FAIL_OVER = "a standby without the last commits takes over, in a new epoch"
     STALLED_COMPACTOR = "the right to compact is held by nobody alive"
     CANCELLED_CALL = "a client gives up waiting"
+    CLOSE = "a node is closed in good order, under load, and opened again"
 
 
 RATES: Final[dict[Fault, float]] = {
@@ -50,6 +51,7 @@ RATES: Final[dict[Fault, float]] = {
     Fault.FAIL_OVER: 1.0,
     Fault.STALLED_COMPACTOR: 0.3,
     Fault.CANCELLED_CALL: 0.1,
+    Fault.CLOSE: 1.0,
 }
 """How probable each is at one opportunity (of 1.0: how often in a run, see `cluster`)."""
 

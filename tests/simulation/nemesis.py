@@ -1,4 +1,4 @@
-"""What strikes at times of its own: restarts, fail-overs, clock jumps, nodes that become slow."""
+"""What strikes at times of its own: restarts, fail-overs, clock jumps, nodes that become slow or are closed."""
 
 import asyncio
 from collections.abc import Callable
@@ -26,6 +26,7 @@ class Nemesis:
             Fault.CLOCK_JUMP: self._jump,
             Fault.SLOW_NODE: self._slow,
             Fault.FAIL_OVER: self._fail_over,
+            Fault.CLOSE: self._close,
         }
         kinds = [kind for kind in deeds if kind in faults.kinds]
         while faults.active and kinds:
@@ -50,6 +51,9 @@ class Nemesis:
         slow = self._cluster.database.faults.slow
         slow.clear()
         slow.add(self._random.choice(self._cluster.nodes).name)
+
+    def _close(self) -> None:
+        self._cluster.background(self._random.choice(self._cluster.nodes).reopen())
 
     def _fail_over(self) -> None:
         if not self._failed_over:

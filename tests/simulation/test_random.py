@@ -1,0 +1,25 @@
+"""Every promise under random schedules, crashes and faults; a failure prints the line that replays it."""
+
+import pytest
+
+from tests.simulation.run import simulate
+
+SEEDS, SEEDS_A_TEST = 300, 25
+
+
+@pytest.mark.parametrize("first", range(0, SEEDS, SEEDS_A_TEST))
+def test_promises_hold_whatever_happens(first: int) -> None:
+    reports = [simulate(seed) for seed in range(first, first + SEEDS_A_TEST)]
+    broken = [str(report) for report in reports if report.violations]
+    assert not broken, "\n".join(broken)
+
+
+def test_runs_meet_every_kind_of_fault() -> None:
+    from tests.simulation.faults import Fault
+
+    met: set[Fault] = set()
+    for seed in range(60):
+        met |= simulate(seed).faults.keys()
+        if met == set(Fault):
+            return
+    pytest.fail(f"never met: {set(Fault) - met}")
