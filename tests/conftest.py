@@ -1,18 +1,35 @@
 """Databases for every test that wants one."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.backends import BACKENDS, Backend, CreatePostgres, DatabaseMaker, postgres_databases
+from tests.postgres_server import Databases
 
 
 @pytest.fixture(scope="session")
-def create_postgres() -> Iterator[CreatePostgres]:
-    """Makes PostgreSQL databases on one server for the whole run."""
-    with postgres_databases() as create:
-        yield create
+def postgres() -> Iterator[Databases]:
+    """PostgreSQL databases on one server for the whole run."""
+    with postgres_databases() as databases:
+        yield databases
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests of kubectl need kubectl: where it is absent they are left out, and a line says so."""
+    left_out = [item for item in items if item.get_closest_marker("kubectl")]
+    if left_out and shutil.which("kubectl") is None:
+        items[:] = [item for item in items if item not in left_out]
+        config.hook.pytest_deselected(items=left_out)
+        config.get_terminal_writer().line(f"\nkubectl is not on PATH: {len(left_out)} tests of it are left out")
+
+
+@pytest.fixture(scope="session")
+def create_postgres(postgres: Databases) -> CreatePostgres:
+    """Makes PostgreSQL databases with which a test may do what it likes."""
+    return lambda migrated: postgres.create(migrated=migrated)
 
 
 @pytest.fixture(scope="session")
@@ -22,9 +39,11 @@ def postgres_url(create_postgres: CreatePostgres) -> str:
 
 
 @pytest.fixture
-def databases(request: pytest.FixtureRequest, tmp_path: Path) -> DatabaseMaker:
-    """Makes fresh databases of any kind."""
-    return DatabaseMaker(tmp_path, lambda: request.getfixturevalue("create_postgres"))
+def databases(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[DatabaseMaker]:
+    """Makes fresh databases of any kind; they are used again after the test."""
+    maker = DatabaseMaker(tmp_path, lambda: request.getfixturevalue("postgres"))
+    yield maker
+    maker.close()
 
 
 @pytest.fixture(params=BACKENDS, ids=lambda backend: backend.name)
