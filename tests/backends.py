@@ -36,8 +36,9 @@ CreatePostgres = Callable[[bool], str]
 class DatabaseMaker:
     """Makes fresh databases. PostgreSQL is asked for only when one is wanted."""
 
-    def __init__(self, folder: Path, create_postgres: Callable[[], CreatePostgres]) -> None:
-        self._folder, self._create_postgres = folder, create_postgres
+    def __init__(self, folder: Path, postgres: Callable[[], Databases]) -> None:
+        self._folder, self._postgres = folder, postgres
+        self._borrowed: list[str] = []
 
     def fresh_url(self, backend: Backend, *, migrated: bool = True) -> str:
         """The URL of a new, empty database. A file is made by the migration at open."""
@@ -45,19 +46,27 @@ class DatabaseMaker:
             return "sqlite:///:memory:"
         if backend.name == "sqlite-file":
             return f"sqlite:///{self._folder / uuid4().hex}.db"
-        return self._create_postgres()(migrated)
+        url = self._postgres().create(migrated=migrated)
+        if migrated:
+            self._borrowed.append(url)
+        return url
+
+    def close(self) -> None:
+        """Nobody uses the databases any more."""
+        while self._borrowed:
+            self._postgres().give_back(self._borrowed.pop())
 
 
 @contextmanager
-def postgres_databases() -> Iterator[CreatePostgres]:
+def postgres_databases() -> Iterator[Databases]:
     """Databases on the server of the environment, which are dropped at the end, or on one started for them."""
     url = os.environ.get(ENVIRONMENT)
     if url:
         databases = Databases(url)
         try:
-            yield lambda migrated: databases.create(migrated=migrated)
+            yield databases
         finally:
             databases.drop_all()
     else:
         with PostgresServer() as server:
-            yield lambda migrated: server.create_database(migrated=migrated)
+            yield server.databases

@@ -11,6 +11,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import time
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
@@ -50,7 +51,7 @@ class PostgresServer:
         self._user = server_user()
         self._port = 0
         self._running = False
-        self._databases = Databases("")
+        self.databases = Databases("")
 
     def __enter__(self) -> Self:
         atexit.register(self.close)
@@ -63,7 +64,7 @@ class PostgresServer:
         except BaseException:
             self.close()
             raise
-        self._databases = Databases(self.url("postgres"))
+        self.databases = Databases(self.url("postgres"))
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -75,7 +76,7 @@ class PostgresServer:
 
     def create_database(self, *, migrated: bool = True) -> str:
         """A new database's URL."""
-        return self._databases.create(migrated=migrated)
+        return self.databases.create(migrated=migrated)
 
     def stop(self, *, immediate: bool = False) -> None:
         """Stop it: cleanly, or as a crash would. Its data stays."""
@@ -99,7 +100,7 @@ class PostgresServer:
         atexit.unregister(self.close)
         if self._base is not None:
             self.stop(immediate=True)
-            shutil.rmtree(self._base)
+            remove_tree(self._base)
             self._base = None
 
     def _path(self, name: str) -> Path:
@@ -159,14 +160,20 @@ class PostgresServer:
 
 
 class Databases:
-    """Makes databases on a server, as clones of one that was migrated once."""
+    """Makes databases on a server, as clones of one that was migrated once. Those given back are emptied and given
+    out again: a clone is 7 MB in 300 files."""
 
     def __init__(self, admin_url: str) -> None:
         self._admin_url = admin_url
         self._made: list[str] = []
+        self._given_back: list[str] = []
 
     def create(self, *, migrated: bool = True) -> str:
-        """A new database's URL."""
+        """An empty database's URL."""
+        while migrated and self._given_back:
+            url = self._given_back.pop()
+            if run_apart(empty(url)):
+                return url
         if migrated and TEMPLATE not in self._made:
             self._execute(f'CREATE DATABASE "{TEMPLATE}"')
             self._made.append(TEMPLATE)
@@ -175,6 +182,10 @@ class Databases:
         self._execute(f'CREATE DATABASE "{name}" TEMPLATE "{TEMPLATE if migrated else "template0"}"')
         self._made.append(name)
         return self._url(name)
+
+    def give_back(self, url: str) -> None:
+        """Let a migrated database be used again; nobody uses it any more."""
+        self._given_back.append(url)
 
     def drop_all(self) -> None:
         """Drop every database that was made here."""
@@ -193,6 +204,33 @@ class Databases:
                 await connection.close()
 
         run_apart(work())
+
+
+async def empty(url: str) -> bool:
+    """Make a migrated database as if it were new; returns whether that was possible."""
+    connection = await asyncpg.connect(url)
+    try:
+        others = "datname = current_database() AND pid <> pg_backend_pid()"
+        await connection.execute(
+            f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE {others}"
+        )
+        await connection.execute("TRUNCATE log, head, lease, floor; DELETE FROM epoch WHERE number > 1")
+        rows = await connection.fetchval("SELECT (SELECT count(*) FROM epoch) + (SELECT count(*) FROM store)")
+    except asyncpg.PostgresError:
+        return False
+    finally:
+        await connection.close()
+    return bool(rows == 2)
+
+
+def remove_tree(folder: Path) -> None:
+    """Remove a folder in which processes that are about to end may still write."""
+    for _ in range(50):
+        try:
+            return shutil.rmtree(folder)
+        except OSError:
+            time.sleep(0.1)
+    return shutil.rmtree(folder)
 
 
 def server_user() -> str | None:
