@@ -98,9 +98,10 @@ class _Attempt:
                 await self.before_create()
             decision = self.decide(kv)
         except StatusError:
-            if newest:
+            newer = kv if newest else await self.store.get(self.key)
+            if newest or _same(kv, newer):
                 raise
-            return await self.run(await self.store.get(self.key), newest=True)
+            return await self.run(newer, newest=True)
         if self.dry_run or _changes_nothing(decision, kv):
             if newest:
                 return _unwritten(decision, kv)
