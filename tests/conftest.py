@@ -23,7 +23,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out and shutil.which("kubectl") is None:
         items[:] = [item for item in items if item not in left_out]
         config.hook.pytest_deselected(items=left_out)
-        config.get_terminal_writer().line(f"\nkubectl is not on PATH: {len(left_out)} tests of it are left out")
+        config.get_terminal_writer().line(
+            f"\nkubectl is not on PATH: {len(left_out)} tests of it are left out"
+        )
 
 
 @pytest.fixture(scope="session")

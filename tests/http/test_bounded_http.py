@@ -6,10 +6,10 @@ from typing import TypeAlias
 
 import pytest
 import uvicorn
-from kinepy_server.bounded_http import BoundedHttpProtocol
 from uvicorn.server import ServerState
 
 from bench.raw import hello
+from kinepy_server.bounded_http import BoundedHttpProtocol
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
