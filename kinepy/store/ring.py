@@ -36,6 +36,9 @@ class Ring:
         # Events before this position have been let go; the list is shortened when they are many.
         self._first = 0
 
+    def __len__(self) -> int:
+        return len(self._events) - self._first
+
     def append(self, events: Sequence[Event]) -> None:
         """Add whole revisions that follow."""
         self._events.extend(events)

@@ -125,6 +125,11 @@ class Store:
         return self._tail.applied
 
     @property
+    def recent_events(self) -> int:
+        """How many recent events this process holds, for watches that resume and reads of the recent past."""
+        return len(self._state.ring)
+
+    @property
     def compact_revision(self) -> Revision:
         """The oldest readable revision as far as this process knows."""
         return self._tail.floors.store

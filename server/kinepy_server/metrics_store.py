@@ -77,3 +77,9 @@ def store_families(store: Store) -> Iterator["Metric"]:
     )
     slow.add_metric(("", ""), store.metrics.watchers_overflowed)
     yield slow
+    # The original has one window of recent events for each resource, kinepy one for all.
+    window = GaugeMetricFamily(
+        "watch_cache_capacity", "Recent events held for watches that resume.", labels=("group", "resource")
+    )
+    window.add_metric(("", ""), store.recent_events)
+    yield window

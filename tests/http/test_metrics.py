@@ -96,6 +96,7 @@ NAMES = [
     "kinepy_lock_wait_seconds_bucket",
     "apiserver_request_duration_seconds_bucket",
     "apiserver_terminated_watchers_total",
+    "watch_cache_capacity",
 ]
 
 
