@@ -149,6 +149,28 @@ def test_label_annotate_patch_and_delete(kubectl: Kubectl) -> None:
     )
 
 
+def test_kubectl_learns_what_the_server_has(kubectl: Kubectl) -> None:
+    listed = kubectl("api-resources", "--no-headers").splitlines()
+    assert ["leases", "coordination.k8s.io/v1", "true", "Lease"] in [line.split() for line in listed]
+    assert "FIELD: data <map[string]string>" in kubectl("explain", "configmap.data")
+    version = json.loads(kubectl("version", "-o", "json"))["serverVersion"]
+    assert version["gitVersion"].startswith("v1.36.3+kinepy.")
+
+
+def test_wait_replace_by_force_and_describe(kubectl: Kubectl) -> None:
+    manifest = json.dumps(
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "forced"}, "data": {"v": "1"}}
+    )
+    kubectl("create", "-f", "-", stdin=manifest)
+    assert "condition met" in kubectl(
+        "wait", "configmap/forced", "--for=jsonpath={.data.v}=1", "--timeout=10s"
+    )
+    before = kubectl.configmap("forced")["metadata"]["uid"]
+    kubectl("replace", "--force", "-f", "-", stdin=manifest)
+    assert kubectl.configmap("forced")["metadata"]["uid"] != before
+    assert "Data\n====\nv:\n----\n1" in kubectl("describe", "configmap", "forced")
+
+
 def test_create_secret_and_serviceaccount(kubectl: Kubectl) -> None:
     kubectl("create", "secret", "generic", "s1", "--from-literal=password=pässword")
     kubectl("create", "serviceaccount", "robot")
@@ -173,6 +195,7 @@ def test_a_watch_by_kubectl_goes_on_after_a_restart_of_the_server(kubectl: Kubec
     assert kubectl.configmap("steady")["data"] == {"v": "0"}
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_a07_kubectl_gives_up_a_future_revision_after_its_own_retries(kubectl: Kubectl) -> None:
     path = "/api/v1/namespaces/default/configmaps?resourceVersion=99999999&resourceVersionMatch=Exact"
