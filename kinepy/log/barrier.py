@@ -46,18 +46,25 @@ class Barrier:
                 revision = await self._driver.current()
             except KinepyError as error:
                 self._metrics.failed("current")
-                asked.set_exception(error)
-                # Nobody may be waiting any more.
-                asked.exception()
+                _refuse(asked, error)
             else:
                 asked.set_result(revision)
+            finally:
+                # Cancelled while looking: nobody will look for these readers any more.
+                if not asked.done():
+                    _refuse(asked, StoreClosed())
 
     def close(self) -> None:
         """Refuse reads that wait for their look."""
         self._closed = True
         if self._next is not None:
-            self._next.set_exception(StoreClosed())
-            self._next.exception()
+            _refuse(self._next, StoreClosed())
             self._next = None
         if self._idle is not None and not self._idle.done():
             self._idle.set_result(None)
+
+
+def _refuse(asked: "asyncio.Future[Revision]", error: KinepyError) -> None:
+    asked.set_exception(error)
+    # Nobody may be waiting any more.
+    asked.exception()

@@ -124,7 +124,8 @@ class Watch:
     async def next(self, *, timeout_s: float | None = None) -> WatchBatch | None:
         """As iterating, but None after `timeout_s` without events. `timeout_s=0` takes only what is pending.
 
-        None without a timeout says that the watch was closed.
+        None without a timeout says that the watch was closed. `StorageUnavailable`, which only reading of
+        history raises, ends nothing: calling again goes on where it was.
         """
         if self._closed:
             return None

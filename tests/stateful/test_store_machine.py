@@ -12,12 +12,13 @@ from tests.contract.stores import FAST
 from tests.stateful.machine import StoreMachine
 
 RICH = FAST
+SHORT = replace(FAST, page_rows_max=1)
 POOR = replace(FAST, ring_bytes_max=2000, cache_bytes_max=500, page_rows_max=2)
 NONE = replace(FAST, ring_bytes_max=0, index_bytes_max=0, page_rows_max=2)
-EXAMPLES = {"sqlite-memory": 40, "sqlite-file": 12, "postgres": 6}
+EXAMPLES = {"sqlite-memory": 40, "sqlite-file": 10, "postgres": 4}
 
 
-@pytest.mark.parametrize("memory", [RICH, POOR, NONE], ids=["rich", "poor", "none"])
+@pytest.mark.parametrize("memory", [RICH, SHORT, POOR, NONE], ids=["rich", "short pages", "poor", "none"])
 @pytest.mark.parametrize("kind", BACKENDS, ids=lambda kind: kind.name)
 def test_the_store_does_what_the_model_does(
     kind: Backend, memory: Settings, databases: DatabaseMaker
