@@ -158,11 +158,12 @@ class Node:
     async def stop(self) -> None:
         """Close the store and end the process in an orderly way."""
         self._stop.set()
-        if self._serving is not None:
-            await asyncio.wait((self._serving,), timeout=CRASH_TAKES_MAX_S)
-            assert self._serving.done(), f"{self.identity} does not close"
-            if not self._serving.cancelled():
-                self._serving.result()
+        serving, identity = self._serving, self.identity
+        assert serving is not None
+        await asyncio.wait((serving,), timeout=CRASH_TAKES_MAX_S)
+        assert serving.done(), f"{identity} does not close"
+        if not serving.cancelled() and identity not in self._cluster.database.dead:
+            serving.result()
 
 
 async def end_tasks(loop: SimLoop, identity: str) -> None:

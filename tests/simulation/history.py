@@ -149,6 +149,7 @@ class Call:
     newest: Revision = Revision(0)
     """the newest committed revision when the answer came"""
     floor: Revision = Revision(0)
+    took_s: float = 0.0
     commits: tuple[int, int] = (0, 0)
     """how many transactions had been committed at the call and at the return"""
 
@@ -199,6 +200,7 @@ class History:
 
     reference: Reference
     trace: Callable[[str], None]
+    now: Callable[[], float]
     calls: list[Call] = field(default_factory=list)
     sessions: list[Session] = field(default_factory=list)
     _known: Revision = Revision(1)
@@ -217,7 +219,7 @@ class History:
     async def call(self, call: Call, send: Callable[[], Awaitable[object]]) -> object:
         """Send a request and record what comes of it. Raises what it raised."""
         self.calls.append(call)
-        begun = len(self.reference.commits)
+        begun, begun_s = len(self.reference.commits), self.now()
         try:
             call.result = await send()
         except Exception as error:
@@ -229,6 +231,7 @@ class History:
         finally:
             call.newest, call.floor = self.reference.newest, self.reference.floor
             call.commits = begun, len(self.reference.commits)
+            call.took_s = self.now() - begun_s
             self.trace(f"{call.client} {type(call.request).__name__} {call.number} -> {_told(call.result)}")
         revision = _revision_of(call.result)
         if revision is not None:

@@ -99,7 +99,7 @@ class Run:
         self.loop = SimLoop(Random(f"{seed} schedule"), steps_max=STEPS_MAX)
         self.trace = Trace(self.loop.time, echo=trace)
         self.reference = Reference([])
-        self.history = History(self.reference, self.trace)
+        self.history = History(self.reference, self.trace, self.loop.time)
         kinds = pick_faults(self.random) if plan.faults is None else plan.faults
         self.faults = Faults(self.loop, Random(f"{seed} faults"), kinds, self.trace)
         self.settings: Settings = replace(settings_of(self.random), **plan.settings)

@@ -1,9 +1,14 @@
 """What the simulation has found, each pinned by the scene that showed it. `tests/README.md` has the track record."""
 
+import asyncio
+from typing import cast
+
 import pytest
 
 from kinepy import Event, EventType, KeyRange, KeyValue, Revision, Settings
-from kinepy.errors import Compacted, WatchOverflow
+from kinepy.drivers.base import Driver
+from kinepy.errors import Compacted, StoreClosed, WatchOverflow
+from kinepy.log.barrier import Barrier
 from kinepy.log.hub import Hub, Subscription
 from kinepy.log.metrics import StoreMetrics
 
@@ -56,3 +61,29 @@ def test_watch_that_begins_in_the_new_epoch_is_not_told_that_it_was_compacted() 
     with pytest.raises(WatchOverflow) as caught:
         behind.take()
     assert caught.value.resume == 1005
+
+
+class SilentDatabase:
+    """A database that is asked and never answers."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+
+    async def current(self) -> Revision:
+        self.asked.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+
+async def test_read_that_waits_for_the_database_when_the_store_closes_is_refused() -> None:
+    # Seed 133: the look that was under way was cancelled, and its readers waited for ever.
+    database = SilentDatabase()
+    barrier = Barrier(cast(Driver, database), StoreMetrics())
+    job = asyncio.create_task(barrier.run())
+    look = barrier.current()
+    await database.asked.wait()
+    barrier.close()
+    job.cancel()
+    with pytest.raises(StoreClosed):
+        await look
+    await asyncio.wait([job])
