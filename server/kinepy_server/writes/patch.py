@@ -32,7 +32,7 @@ async def handle_patch(context: Context, request: Request, resource: Resource) -
     view, accepted = single_view(context, request, resource)
     options = write_options(request, "PatchOptions")
     check_url_name(request.name)
-    read = partial(FORMATS[media_type], request.body, context.settings)
+    read = partial(FORMATS[media_type], request.body, resource, context.settings)
     patcher = _Patcher(context, request, resource, options=options, read=read)
     outcome = await change(
         context,
@@ -78,7 +78,7 @@ class _Patcher:
         return prepare_changed(resource, new, old, writer=self._writer, warnings=request.warnings)
 
     def _patched(self, kv: KeyValue, patch: Patch) -> JsonObject:
-        value = patch(decode(self._resource, kv))
+        value = patch.apply(decode(self._resource, kv))
         forgets_managers = _forgets_managers(value)
         try:
             obj, problems = decode_value(self._resource, self._context.registry, value)
@@ -94,7 +94,7 @@ class _Patcher:
 
     def _rejected(self, kv: KeyValue, patch: Patch, why: str) -> StatusError:
         """422 that shows the patched object, made once more since decoding has used it up (OPT-2)."""
-        shown = orjson.dumps(patch(decode(self._resource, kv))).decode()
+        shown = patch.shown or orjson.dumps(patch.apply(decode(self._resource, kv))).decode()
         cause = Cause("FieldValueInvalid", f"Invalid value: {quoted(shown)}: {why}", "patch")
         return invalid("", "", "", causes=[cause])
 
