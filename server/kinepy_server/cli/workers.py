@@ -130,5 +130,6 @@ def _end(parent: _Parent) -> None:
     for child in list(parent.children):
         _, status = os.waitpid(child, 0)
         codes.append(os.waitstatus_to_exitcode(status))
-    if failed or any(codes):
+    # A child that was still starting has no handler yet: the signal ends it, and nothing was begun.
+    if failed or set(codes) - {0, -signal.SIGTERM}:
         raise Problem("a worker ended with an error, which is told above")
