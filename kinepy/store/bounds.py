@@ -31,6 +31,17 @@ def check_ttl(ttl_s: int, settings: Settings) -> None:
 
 
 def check_lease_id(lease: int) -> None:
-    """Raise `InvalidRequest` for a lease id that does not fit."""
-    if not 1 <= lease < 2**63:
-        raise InvalidRequest(f"lease id {lease} is invalid: it must be from 1 to {2**63 - 1}")
+    """Raise `InvalidRequest` for a lease id that no database can hold; 0 says "no lease" on some wires."""
+    if lease == 0 or not -(2**63) <= lease < 2**63:
+        raise InvalidRequest(f"lease id {lease} is invalid: it must fit into 64 bits and not be 0")
+
+
+def check_actor(actor: str) -> None:
+    """Raise `InvalidRequest` for an actor that is no text to every database."""
+    if actor.isascii():
+        fits = "\x00" not in actor
+    else:
+        # Text from a wire may hold halves of surrogate pairs, which no encoding has.
+        fits = "\x00" not in actor and not any("\ud800" <= letter <= "\udfff" for letter in actor)
+    if not fits:
+        raise InvalidRequest(f"actor {actor!r} is invalid: it must be text without NUL and surrogates")

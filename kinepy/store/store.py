@@ -29,7 +29,7 @@ from kinepy.records import (
 )
 from kinepy.revision import Revision
 from kinepy.settings import Settings
-from kinepy.store.bounds import check_key, check_lease_id, check_ttl, check_value
+from kinepy.store.bounds import check_actor, check_key, check_lease_id, check_ttl, check_value
 from kinepy.store.lease import Leases
 from kinepy.store.reads import Reads
 from kinepy.store.state import LocalState
@@ -154,7 +154,7 @@ class Store:
         self, key: bytes, value: bytes, *, lease: int | None = None, actor: str | None = None
     ) -> KeyValue:
         """Write a key that must not exist. Raises `KeyExists`."""
-        self._check(key, value)
+        self._check(key, value, lease=lease, actor=actor)
         return cast(KeyValue, await self._committer.submit(CreateWrite(key, value, lease=lease, actor=actor)))
 
     async def update(
@@ -167,7 +167,7 @@ class Store:
         actor: str | None = None,
     ) -> KeyValue:
         """Write a key that must exist, and be at `expect` if given. Raises `KeyNotFound`, `RevisionConflict`."""
-        self._check(key, value)
+        self._check(key, value, lease=lease, actor=actor)
         write = UpdateWrite(key, value, expect=expect, lease=lease, actor=actor)
         return cast(KeyValue, await self._committer.submit(write))
 
@@ -175,7 +175,7 @@ class Store:
         self, key: bytes, value: bytes, *, lease: int | None = None, actor: str | None = None
     ) -> KeyValue:
         """Write a key whether it exists or not."""
-        self._check(key, value)
+        self._check(key, value, lease=lease, actor=actor)
         return cast(KeyValue, await self._committer.submit(PutWrite(key, value, lease=lease, actor=actor)))
 
     async def delete(
@@ -183,17 +183,25 @@ class Store:
     ) -> DeleteResult:
         """Delete a key that must exist, and be at `expect` if given. Raises `KeyNotFound`, `RevisionConflict`."""
         check_key(key, self._settings)
+        if actor is not None:
+            check_actor(actor)
         write = DeleteWrite(key, expect=expect, actor=actor)
         return cast(DeleteResult, await self._committer.submit(write))
 
     async def txn(self, txn: Txn, *, actor: str | None = None) -> TxnResult:
         """Evaluate a transaction; all its writes share one revision."""
         check_txn(txn, self._settings)
+        if actor is not None:
+            check_actor(actor)
         return cast(TxnResult, await self._committer.submit(TxnWrite(txn, actor=actor)))
 
-    def _check(self, key: bytes, value: bytes) -> None:
+    def _check(self, key: bytes, value: bytes, *, lease: int | None, actor: str | None) -> None:
         check_key(key, self._settings)
         check_value(key, value, self._settings)
+        if lease is not None:
+            check_lease_id(lease)
+        if actor is not None:
+            check_actor(actor)
 
     # --- watching
 
@@ -219,14 +227,17 @@ class Store:
 
     async def keep_lease_alive(self, lease: int) -> Lease:
         """Start the lease's time anew. Raises `LeaseNotFound`, also when it has expired and its keys still stand."""
+        check_lease_id(lease)
         return await self._leases.keep_alive(lease)
 
     async def revoke_lease(self, lease: int) -> Revision:
         """Delete the lease and, in one revision, its keys. Raises `LeaseNotFound`."""
+        check_lease_id(lease)
         return await self._leases.revoke(lease)
 
     async def lease_status(self, lease: int) -> LeaseStatus:
         """The lease now. Raises `LeaseNotFound`."""
+        check_lease_id(lease)
         return await self._leases.status(lease)
 
     async def leases(self) -> list[int]:

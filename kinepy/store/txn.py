@@ -29,7 +29,7 @@ from kinepy.records import (
 )
 from kinepy.revision import Revision
 from kinepy.settings import Settings
-from kinepy.store.bounds import check_key, check_limit, check_value
+from kinepy.store.bounds import check_key, check_lease_id, check_limit, check_value
 
 # --- before the queue
 
@@ -73,6 +73,8 @@ def _check_put(put: Put, settings: Settings) -> None:
     check_key(put.key, settings)
     if put.value is not None:
         check_value(put.key, put.value, settings)
+    if put.lease is not None:
+        check_lease_id(put.lease)
     if put.keep_lease and put.lease is not None:
         raise InvalidRequest(f"put of key {put.key!r} both gives a lease and keeps the stored one")
 

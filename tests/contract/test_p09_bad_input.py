@@ -25,7 +25,9 @@ from kinepy.errors import (
     TooManyOperations,
     ValueTooLarge,
 )
+from kinepy.log.draft import Draft
 from kinepy.records import Operation
+from kinepy.store.writes import PutWrite
 from tests.contract.conftest import OpenStore
 from tests.contract.stores import ALL, FAST
 
@@ -64,10 +66,47 @@ async def test_a_time_to_live_has_bounds(store: Store, refused: int) -> None:
         await store.grant_lease(refused)
 
 
-@pytest.mark.parametrize("lease", [0, -1, 2**63])
+@pytest.mark.parametrize("lease", [0, -(2**63) - 1, 2**63])
 async def test_a_lease_id_has_bounds(store: Store, lease: int) -> None:
-    with pytest.raises(InvalidRequest):
-        await store.grant_lease(10, lease=lease)
+    for refused in (
+        store.grant_lease(10, lease=lease),
+        store.put(b"a", b"", lease=lease),
+        store.txn(Txn(then=[Put(key=b"a", value=b"", lease=lease)])),
+        store.keep_lease_alive(lease),
+        store.revoke_lease(lease),
+        store.lease_status(lease),
+    ):
+        with pytest.raises(InvalidRequest):
+            await refused
+
+
+@pytest.mark.parametrize("actor", ["a\x00b", "\ud800", "ü\x00"])
+async def test_an_actor_is_text(store: Store, actor: str) -> None:
+    await store.create(b"a", b"", actor="jürgen")
+    for refused in (
+        store.put(b"a", b"", actor=actor),
+        store.delete(b"a", actor=actor),
+        store.txn(Txn(), actor=actor),
+    ):
+        with pytest.raises(InvalidRequest):
+            await refused
+
+
+class BrokenWrite(PutWrite):
+    """A write that fails in a way that nobody thought of."""
+
+    __slots__ = ()
+
+    def evaluate(self, draft: Draft) -> KeyValue:
+        raise ZeroDivisionError
+
+
+async def test_a_write_that_breaks_its_batch_breaks_alone(store: Store) -> None:
+    good = [store.create(b"%d" % n, b"") for n in range(10)]
+    broken = store._committer.submit(BrokenWrite(b"x", b"", lease=None, actor=None))
+    outcomes = await asyncio.gather(*good, broken, return_exceptions=True)
+    assert isinstance(outcomes.pop(), ZeroDivisionError)
+    assert sorted(kv.mod_revision for kv in outcomes if isinstance(kv, KeyValue)) == list(range(2, 12))
 
 
 @pytest.mark.parametrize("limit", [0, -3])
