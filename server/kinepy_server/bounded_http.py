@@ -6,6 +6,8 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from kinepy_server.one_piece import OnePiece
+
 TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Type: text/plain; charset=utf-8\r\n"
     b"Connection: close\r\n\r\n431 Request Header Fields Too Large"
@@ -71,6 +73,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._head_bytes = 0
         self._unset_deadline()
         super().on_headers_complete()
+        if self.cycle is not None:
+            self.cycle.transport = OnePiece(self.transport)  # type: ignore[assignment]  # what it needs of one
 
     def on_message_complete(self) -> None:
         """What comes next is another head."""

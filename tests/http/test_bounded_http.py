@@ -64,3 +64,13 @@ async def test_an_idle_connection_is_kept_after_an_answer(
     await asyncio.sleep(2 * Tight.head_timeout_s)  # longer than any head may take
     writer.write(REQUEST)
     assert (await reader.readuntil(b"{}")).startswith(b"HTTP/1.1 200")
+
+
+async def test_an_answer_is_one_piece_and_continue_comes_before_it(streams: Streams) -> None:
+    reader, writer = streams
+    writer.write(b"POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+    assert await reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
+    writer.write(b"{}")
+    answer = await reader.read(65536)
+    assert answer.startswith(b"HTTP/1.1 201")
+    assert answer.endswith(b"\r\n\r\n{}")
