@@ -235,14 +235,19 @@ class Committer:
 
         Without the lock the dying backend might still commit after we have looked.
         """
-        if attempt.draft is None or not attempt.draft.rows:
+        draft = attempt.draft
+        if draft is not None and draft.is_empty:
+            # There was nothing to commit: what was found out under the lock stands.
+            self._acknowledge(attempt)
+            return
+        if draft is None:
             _answer_all(attempt.writes, error)
             return
         backoff = BACKOFF_FIRST_S
         while True:
             try:
                 async with self._driver.write() as tx:
-                    found = await tx.batch(attempt.batch)
+                    committed = await _is_committed(tx, draft, attempt.first)
                 break
             except (StorageUnavailable, WriteOutcomeUnknown):
                 if self._closed or self._clock.monotonic() >= give_up:
@@ -250,13 +255,28 @@ class Committer:
                     return
             await self._clock.sleep(backoff)
             backoff = min(backoff * 2, self._settings.reconnect_backoff_max_s)
-        if found is not None:
-            assert found == (attempt.first, attempt.draft.revision), (found, attempt.first)
+        if committed:
             self._acknowledge(attempt)
         elif self._clock.monotonic() < give_up:
             await self._commit(attempt.writes, give_up=give_up)
         else:
             _answer_all(attempt.writes, StorageUnavailable(error.reason))
+
+
+async def _is_committed(tx: WriteTransaction, draft: Draft, first: Revision) -> bool:
+    """Whether a batch that changes something is in the database. The order lock is held."""
+    if draft.rows:
+        found = await tx.batch(draft.batch)
+        assert found is None or found == (first, draft.revision), (found, first)
+        return found is not None
+    # A batch of leases alone leaves no row in the log; it is there if they stand as it would have left them.
+    for row in draft.granted_leases.values():
+        if await tx.lease(row.id) != row:
+            return False
+    for lease in draft.ended_leases:
+        if await tx.lease(lease) is not None:
+            return False
+    return True
 
 
 def _answer(write: Write, answer: object) -> None:

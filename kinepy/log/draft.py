@@ -51,6 +51,11 @@ class Draft:
         self.granted_leases: dict[int, LeaseRow] = {}
         self.ended_leases: set[int] = set()
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether the batch changes nothing."""
+        return not (self.rows or self.granted_leases or self.ended_leases)
+
     def put(self, key: bytes, value: bytes, *, lease: int | None, actor: str | None) -> KeyValue:
         """Write a key; takes the next revision."""
         previous, revision = self.current[key], Revision(self.revision + 1)

@@ -15,16 +15,17 @@ from typing import Any, Final
 
 from kinepy import KeyRange, Settings
 from kinepy.check import check
+from kinepy.errors import WriteOutcomeUnknown
 from tests.simulation.cluster import Cluster, OpenDriver, OpenStore, open_driver, open_real_store
 from tests.simulation.database import POSTGRES, SQLITE, SimDatabase
 from tests.simulation.faults import ConnectionBroke, Fault, Faults, pick_faults
-from tests.simulation.history import History, List, Revoke
+from tests.simulation.history import Compact, History, List, Revoke
 from tests.simulation.loop import Deadlock, Endless, SimLoop
 from tests.simulation.nemesis import Nemesis
 from tests.simulation.reference import Reference, Violation
 from tests.simulation.trace import Trace
 from tests.simulation.validate import judge_calls
-from tests.simulation.validate_end import converged, p7_still_there, p8_leases, p8_none_left
+from tests.simulation.validate_end import converged, p7_nothing_left, p7_still_there, p8_leases, p8_none_left
 from tests.simulation.validate_watch import judge_watches
 from tests.simulation.watchers import Watcher
 from tests.simulation.workload import (
@@ -66,6 +67,8 @@ class Report:
     calls: int
     deliveries: int
     faults: dict[Fault, int]
+    unknown_writes: int
+    """answers of living nodes that left the fate of a write open"""
 
     def __str__(self) -> str:
         told = "\n".join(f"  {violation}" for violation in self.violations[:10])
@@ -130,6 +133,10 @@ class Run:
             calls=len(self.history.calls),
             deliveries=deliveries,
             faults=self.faults.count,
+            unknown_writes=sum(
+                isinstance(call.result, WriteOutcomeUnknown) and not isinstance(call.request, Compact)
+                for call in self.history.calls
+            ),
         )
 
     @contextmanager
@@ -233,12 +240,14 @@ class Run:
         reader = self._client(Client, 0, cluster)
         for node in cluster.nodes:
             self.reads.append(await reader.send(List(key_range=KeyRange.everything()), node))
+        await reader.send(Compact(to=None), self.random.choice(cluster.nodes))
         await cluster.end_background()
 
     async def _inspect(self, cluster: Cluster) -> None:
         """Look at the database with a driver of the last node's kind, after every node has closed."""
         driver = open_driver(cluster.database, "inspector", cluster.database.clock, self.settings)
         await p7_still_there(self.reference, driver)
+        await p7_nothing_left(self.reference, driver)
         for problem in (await check(driver)).problems:
             self.reference.broken("P1 order", f"kinepy check: {problem}")
         await driver.close()

@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.simulation.run import simulate
+from tests.simulation.faults import Fault
+from tests.simulation.run import Plan, simulate
 
 SEEDS, SEEDS_A_TEST = 300, 25
 
@@ -15,11 +16,20 @@ def test_promises_hold_whatever_happens(first: int) -> None:
 
 
 def test_runs_meet_every_kind_of_fault() -> None:
-    from tests.simulation.faults import Fault
-
     met: set[Fault] = set()
     for seed in range(60):
         met |= simulate(seed).faults.keys()
         if met == set(Fault):
             return
     pytest.fail(f"never met: {set(Fault) - met}")
+
+
+def test_a_lost_reply_to_commit_is_always_found_out() -> None:
+    plan = Plan(faults=frozenset({Fault.LOST_REPLY, Fault.LOST_COMMIT, Fault.LATE_COMMIT}))
+    met = 0
+    for seed in range(25):
+        report = simulate(seed, plan)
+        assert not report.violations, str(report)
+        assert report.unknown_writes == 0, f"seed {seed}"
+        met += sum(report.faults.values())
+    assert met > 100

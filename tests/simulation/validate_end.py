@@ -104,6 +104,20 @@ async def p7_still_there(reference: Reference, driver: Driver) -> None:
         reference.broken("P7 compaction", f"events from {floor} on are {found}, should be {owed}")
 
 
+async def p7_nothing_left(reference: Reference, driver: Driver) -> None:
+    """After a compaction to the newest revision the log holds what is live, the newest row and its predecessor."""
+    newest = reference.newest
+    needed = {kv.mod_revision for kv in reference.states[newest].values()} | {newest}
+    needed |= {event.previous.mod_revision for event in reference.events.get(newest, ()) if event.previous}
+    async with driver.read() as tx:
+        rows = await tx.history(KeyRange.everything(), after=Revision(0), upto=newest, limit=10_000)
+    # The newest row stays even where an epoch, whose base has none, began after it.
+    needed.add(rows[-1].row.revision if rows else newest)
+    left = [each.row for each in rows if each.row.revision not in needed]
+    if reference.floor == newest and left:
+        reference.broken("P7 compaction", f"compacted to {newest}, but the log still holds {left}")
+
+
 def _state_of(rows: Sequence[LogRow]) -> State:
     return {
         row.key: KeyValue(
