@@ -73,7 +73,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._head_bytes = 0
         self._unset_deadline()
         super().on_headers_complete()
-        if self.cycle is not None:
+        # The answer to HEAD has no body for its head to wait for.
+        if self.cycle is not None and self.scope["method"] != "HEAD":
             self.cycle.transport = OnePiece(self.transport)  # type: ignore[assignment]  # what it needs of one
 
     def on_message_complete(self) -> None:

@@ -74,3 +74,15 @@ async def test_an_answer_is_one_piece_and_continue_comes_before_it(streams: Stre
     answer = await reader.read(65536)
     assert answer.startswith(b"HTTP/1.1 201")
     assert answer.endswith(b"\r\n\r\n{}")
+
+
+async def test_an_answer_without_a_body_does_not_wait_for_one(streams: Streams) -> None:
+    reader, writer = streams
+    writer.write(b"HEAD / HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200")
+
+
+async def test_a_method_that_the_parser_does_not_know_reaches_the_application(streams: Streams) -> None:
+    reader, writer = streams
+    writer.write(b"FROB / HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200")
