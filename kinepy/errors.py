@@ -4,6 +4,7 @@
     ├── KeyExists                 create of a key that exists
     ├── KeyNotFound               update or delete of a key that does not
     ├── RevisionConflict          the key is not at the expected revision
+    ├── GuardFailed               the key that guards a create has changed or is gone
     ├── HistoryUnavailable
     │   ├── Compacted             the revision was compacted away
     │   └── RevisionInFuture      the store has not reached the revision
@@ -61,6 +62,15 @@ class RevisionConflict(KinepyError):
 
     def __init__(self, *, key: bytes, expected: Revision, current: KeyValue) -> None:
         super().__init__(f"key {key!r} is at revision {current.mod_revision}, not at the expected {expected}")
+        self.key, self.expected, self.current = key, expected, current
+
+
+class GuardFailed(KinepyError):
+    """The key that guards a create is not what it was. `current` is what it holds, None when it is gone."""
+
+    def __init__(self, *, key: bytes, expected: Revision, current: KeyValue | None) -> None:
+        state = "is gone" if current is None else f"is at revision {current.mod_revision}"
+        super().__init__(f"key {key!r} {state}, and guards a write at revision {expected}")
         self.key, self.expected, self.current = key, expected, current
 
 

@@ -35,7 +35,9 @@ from kinepy.store.reads import Reads
 from kinepy.store.state import LocalState
 from kinepy.store.txn import TxnWrite, check_txn
 from kinepy.store.watch import History, Watch
-from kinepy.store.writes import CreateWrite, DeleteWrite, PutWrite, UpdateWrite
+from kinepy.store.writes import CreateWrite, DeleteWrite, GuardedCreate, PutWrite, UpdateWrite
+
+SECOND_US = 1_000_000
 
 
 class Store:
@@ -134,6 +136,14 @@ class Store:
         """The oldest readable revision as far as this process knows."""
         return self._tail.floors.store
 
+    async def revision_before(self, *, age_s: float) -> Revision | None:
+        """The newest revision that was committed at least `age_s` ago, by the database's time; None when none was.
+
+        Right about every revision at which a key still stands, whatever was compacted.
+        """
+        async with self._driver.read() as tx:
+            return await tx.revision_before(committed_at=await tx.now_us() - int(age_s * SECOND_US))
+
     async def wait_for(self, revision: Revision, *, timeout_s: float) -> Revision:
         """Wait until this process has applied `revision`; returns the applied one.
 
@@ -151,11 +161,24 @@ class Store:
     # --- writing
 
     async def create(
-        self, key: bytes, value: bytes, *, lease: int | None = None, actor: str | None = None
+        self,
+        key: bytes,
+        value: bytes,
+        *,
+        lease: int | None = None,
+        actor: str | None = None,
+        guard: KeyValue | None = None,
     ) -> KeyValue:
-        """Write a key that must not exist. Raises `KeyExists`."""
+        """Write a key that must not exist. Raises `KeyExists`.
+
+        With a `guard` only while that key is still the version given; else raises `GuardFailed`.
+        """
         self._check(key, value, lease=lease, actor=actor)
-        return cast(KeyValue, await self._committer.submit(CreateWrite(key, value, lease=lease, actor=actor)))
+        if guard is None:
+            write = CreateWrite(key, value, lease=lease, actor=actor)
+        else:
+            write = GuardedCreate(key, value, guard=guard, lease=lease, actor=actor)
+        return cast(KeyValue, await self._committer.submit(write))
 
     async def update(
         self,

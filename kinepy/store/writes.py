@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from kinepy.errors import KeyExists, KeyNotFound, RevisionConflict
+from kinepy.errors import GuardFailed, KeyExists, KeyNotFound, RevisionConflict
 from kinepy.log.draft import ROW_OVERHEAD_BYTES, Draft, Write
 from kinepy.records import DeleteResult, KeyValue
 from kinepy.revision import Revision
@@ -47,6 +47,27 @@ class CreateWrite(PutWrite):
         if current is not None:
             raise KeyExists(key=self.key, current=current)
         return self._write(draft)
+
+
+class GuardedCreate(CreateWrite):
+    """Write a key that must not exist, while another key is still what it was."""
+
+    __slots__ = ("guard",)
+
+    def __init__(
+        self, key: bytes, value: bytes, *, guard: KeyValue, lease: int | None, actor: str | None
+    ) -> None:
+        super().__init__(key, value, lease=lease, actor=actor)
+        self.guard = guard
+        self.keys = (key, guard.key)
+
+    def evaluate(self, draft: Draft) -> KeyValue:
+        """Returns the new version; raises `GuardFailed`, `KeyExists`."""
+        guard = self.guard
+        current = draft.current[guard.key]
+        if current is None or current.mod_revision != guard.mod_revision:
+            raise GuardFailed(key=guard.key, expected=guard.mod_revision, current=current)
+        return super().evaluate(draft)
 
 
 def check_expected(draft: Draft, key: bytes, expect: Revision | None) -> KeyValue:

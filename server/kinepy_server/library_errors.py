@@ -33,6 +33,9 @@ TABLE: Mapping[type[library.KinepyError], Callable[[Any], StatusError]] = {
     library.RevisionConflict: lambda e: StatusError(
         409, "Conflict", f"Operation cannot be fulfilled: {_STALE}", details={}
     ),
+    library.GuardFailed: lambda e: StatusError(
+        409, "Conflict", f"Operation cannot be fulfilled: {_STALE}", details={}
+    ),
     library.Compacted: lambda e: expired("The resourceVersion for the provided list is too old."),
     library.RevisionInFuture: lambda e: revision_in_future(e.requested, e.current),
     library.LeaseNotFound: lambda e: internal_error(_text(e)),
