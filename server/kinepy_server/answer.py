@@ -56,10 +56,9 @@ def wants_pretty(request: Request) -> bool:
 
 def header_list(request: Request, answer: Response | StreamResponse) -> HeaderList:
     """The headers of an answer, without its length."""
-    headers = [
-        (b"audit-id", request.audit_id.encode("latin-1")),
-        (b"content-type", answer.content_type.encode()),
-    ]
+    headers = [(b"audit-id", request.audit_id.encode("latin-1"))]
+    if answer.content_type:
+        headers.append((b"content-type", answer.content_type.encode()))
     own = answer.headers
     if not own or not any(name.lower() == "cache-control" for name in own):
         headers.append(_CACHE_CONTROL)

@@ -20,8 +20,6 @@ Form = Literal["", "Table", "PartialObjectMetadata", "PartialObjectMetadataList"
 JSON, YAML, PROTOBUF = "application/json", "application/yaml", "application/vnd.kubernetes.protobuf"
 MEDIA_TYPES = (JSON, YAML, PROTOBUF)
 STREAM_TYPES = (f"{JSON};stream=watch", f"{PROTOBUF};stream=watch")
-PATCH_TYPES = ("application/json-patch+json", "application/merge-patch+json")
-"""What OpenAPI says that a PATCH may be."""
 BODY_TYPES: dict[str, BodyType] = {JSON: "json", YAML: "yaml", PROTOBUF: "protobuf"}
 ANSWER_TYPES: dict[str, AnswerType] = {JSON: "json", YAML: "yaml"}
 META_VERSIONS = ("v1", "v1beta1")

@@ -12,8 +12,8 @@ from hashlib import sha512
 import orjson
 
 from kinepy_server.context import Context
-from kinepy_server.openapi_paths import OPTIONS, PATCH, STATUS, path_items
-from kinepy_server.openapi_schemas import component_schemas, full_name
+from kinepy_server.openapi_paths import OPTIONS, PATCH, STATUS, path_items, subresource_kind
+from kinepy_server.openapi_schemas import component_schemas, full_name, schema_of_kind
 from kinepy_server.request import Request
 from kinepy_server.resources.registry import Registry
 from kinepy_server.response import TEXT, Response
@@ -43,7 +43,7 @@ async def handle_document(context: Context, request: Request) -> Response:
     if request.path.rstrip("/") == BASE:
         return await handle_index(context, request)
     if path not in dict(_group_versions(context.registry)):
-        return Response(404, b"", TEXT, verbatim=True)
+        return Response(404, b"", "", verbatim=True)
     body = _document(context.registry, path)
     right, asked = _hash(body), request.parameter("hash")
     if asked and asked != right:
@@ -86,13 +86,8 @@ def _index(registry: Registry) -> bytes:
 @lru_cache(maxsize=256)
 def _document(registry: Registry, path: str) -> bytes:
     resources = registry.resources(*dict(_group_versions(registry))[path])
-    others = [OPTIONS, STATUS]
-    if any(
-        subresource.kind == "TokenRequest"
-        for resource in resources
-        for subresource in resource.subresources.values()
-    ):
-        others.append("authentication.v1.TokenRequest")
+    kinds = [subresource_kind(r, subresource) for r in resources for subresource in r.subresources.values()]
+    others = [OPTIONS, STATUS, *filter(None, map(schema_of_kind, kinds))]
     schemas = component_schemas(resources, others) | {full_name(PATCH): {"type": "object"}}
     paths = {name: item for resource in resources for name, item in path_items(resource).items()}
     return orjson.dumps(

@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from kinepy_server.negotiate import MEDIA_TYPES, PATCH_TYPES
-from kinepy_server.openapi_schemas import list_schema, reference
+from kinepy_server.negotiate import MEDIA_TYPES
+from kinepy_server.openapi_schemas import list_schema, reference, schema_of_kind
+from kinepy_server.patch.formats import FORMATS
 from kinepy_server.resources.resource import Resource, Subresource
 
 Json: TypeAlias = dict[str, Any]
@@ -72,9 +73,7 @@ def _item(resource: Resource, verbs: Iterable[str], *, scope: Sequence[str], suf
 
 
 def _subresource_item(resource: Resource, subresource: Subresource) -> Json:
-    kind = _kind(resource)
-    if subresource.version:
-        kind = {"group": subresource.group, "version": subresource.version, "kind": subresource.kind}
+    kind = subresource_kind(resource, subresource)
     item = {
         OPERATIONS[verb][0]: _operation(resource, verb, suffix=subresource.name.capitalize(), kind=kind)
         for verb in subresource.verbs
@@ -85,6 +84,12 @@ def _subresource_item(resource: Resource, subresource: Subresource) -> Json:
 
 def _kind(resource: Resource) -> Json:
     return {"group": resource.group, "version": resource.version, "kind": resource.kind}
+
+
+def subresource_kind(resource: Resource, subresource: Subresource) -> Json:
+    """Group, version and kind of what a subresource takes and returns."""
+    group = subresource.group if subresource.version else resource.group
+    return {"group": group, "version": subresource.version or resource.version, "kind": subresource.kind}
 
 
 def _path_parameters(resource: Resource, scope: Sequence[str]) -> Json:
@@ -125,7 +130,7 @@ def _request_body(resource: Resource, verb: str, kind: Json) -> Json:
         case "create" | "update":
             return {"required": True, "content": {"*/*": {"schema": _own(resource, kind)}}}
         case "patch":
-            content = {media_type: {"schema": reference(PATCH)} for media_type in PATCH_TYPES}
+            content = {media_type: {"schema": reference(PATCH)} for media_type in FORMATS}
             return {"required": True, "content": content}
         case "delete" | "deletecollection":
             return {"content": {"*/*": {"schema": reference(OPTIONS)}}}
@@ -145,9 +150,10 @@ def _answer(resource: Resource, verb: str, kind: Json) -> Json:
 
 def _own(resource: Resource, kind: Json) -> Json:
     """The schema of what an operation takes and returns: the resource's, or the subresource's own."""
-    if kind["kind"] == resource.kind:
+    if kind == _kind(resource):
         return reference(resource.schema)
-    return reference(f"{kind['group'].partition('.')[0]}.{kind['version']}.{kind['kind']}")
+    schema = schema_of_kind(kind)
+    return reference(schema) if schema else {"type": "object"}
 
 
 def _group_word(group: str) -> str:

@@ -1,6 +1,7 @@
 """OpenAPI v3 schemas, made from the same type tables that decode bodies."""
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any, TypeAlias
 
 from kinepy_server.data import table
@@ -29,6 +30,22 @@ def full_name(schema: str) -> str:
 def reference(schema: str) -> Json:
     """A reference to a schema."""
     return {"$ref": REFERENCE + full_name(schema)}
+
+
+@cache
+def _schemas_by_kind() -> Mapping[tuple[str, str, str], str]:
+    definitions = table("schemas")["definitions"]
+    return {
+        (group, version, kind[0]): name
+        for name, definition in definitions.items()
+        for group, version, *kind in definition.get("gvk", ())
+        if kind
+    }
+
+
+def schema_of_kind(kind: Mapping[str, str]) -> str:
+    """The schema name of a group, version and kind; empty when it is not described."""
+    return _schemas_by_kind().get((kind["group"], kind["version"], kind["kind"]), "")
 
 
 def list_schema(resource: Resource) -> str:

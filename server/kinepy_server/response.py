@@ -12,7 +12,7 @@ class Response:
     """A whole answer. `body` may come in parts, which are sent as one body with one Content-Length.
 
     JSON is sent as the original does: followed by a newline, or indented when the client asks for it.
-    `verbatim` sends exactly these bytes.
+    `verbatim` sends exactly these bytes. An empty content type sends no such header.
     """
 
     status: int

@@ -57,7 +57,7 @@ async def test_groups_and_their_versions_are_listed(context: Context) -> None:
     assert group == {
         "kind": "APIGroup", "apiVersion": "v1", "name": "coordination.k8s.io", "versions": [version], "preferredVersion": version,
     }  # fmt: skip
-    assert {entry["name"] for entry in groups} == {"coordination.k8s.io", "events.k8s.io"}
+    assert [entry["name"] for entry in groups] == [g.name for g in context.registry.groups() if g.name]
 
 
 async def test_the_address_to_use_is_told(context: Context) -> None:
@@ -174,8 +174,12 @@ async def test_openapi_has_what_kubectl_looks_for(context: Context) -> None:
     assert secrets["x-kubernetes-list-map-keys"] == ["name"]
 
 
-@pytest.mark.parametrize("path", ["api/v1", "apis/coordination.k8s.io/v1", "apis/events.k8s.io/v1"])
-async def test_openapi_refers_to_nothing_that_is_missing(context: Context, path: str) -> None:
+async def test_openapi_refers_to_nothing_that_is_missing(context: Context) -> None:
+    for path in body(await handle_index(context, request("/openapi/v3")))["paths"]:
+        await check_references(context, path)
+
+
+async def check_references(context: Context, path: str) -> None:
     answer = await handle_document(context, request(f"/openapi/v3/{path}"))
     assert isinstance(answer.body, bytes)
     referred = set(re.findall(r'"#/components/schemas/([^"]+)"', answer.body.decode()))

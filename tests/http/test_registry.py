@@ -47,9 +47,9 @@ def test_kinds_are_known_whether_served_or_not() -> None:
 @pytest.mark.parametrize("found", REGISTRY.all(), ids=lambda found: found.qualified)
 def test_every_resource_is_whole(found: Resource) -> None:
     assert type_named(found.schema).properties["metadata"].type.name == "meta.v1.ObjectMeta"
-    assert found.cells is not None
     empty = decode(found.schema, {})[0]
-    assert len(found.cells(empty, 0.0)) == len(found.columns)
+    cells = found.cells(empty, 0.0) if found.cells is not None else ()
+    assert len(cells) == len(found.columns)
     for read in found.field_labels.values():
         assert isinstance(read(empty), str)
 

@@ -2,11 +2,15 @@
 
 import asyncio
 from collections.abc import Sequence
+from functools import cache
+
+import orjson
 
 from kinepy import KeyValue
 from kinepy_server.objects.codec import items_bytes, object_bytes, object_bytes_at
 from kinepy_server.read.view import CHUNK_ITEMS, ListMeta, bookmark_metadata
 from kinepy_server.resources.resource import Resource
+from kinepy_server.schema.decode import empty_object
 
 
 class PlainView:
@@ -39,10 +43,18 @@ class PlainView:
         return object_bytes_at(self._resource, kv, revision)
 
     def bookmark(self, revision: int, *, initial_end: bool) -> bytes:
-        """An object of the kind that has no more than bookmark metadata."""
+        """An object of the kind with bookmark metadata, and the empty fields that its type always shows."""
         metadata = bookmark_metadata(revision, initial_end=initial_end)
-        return b'{"kind":"%b","apiVersion":"%b","metadata":%b}' % (
+        return b'{"kind":"%b","apiVersion":"%b","metadata":%b%b' % (
             self._resource.kind.encode(),
             self._resource.api_version.encode(),
             metadata,
+            _always_shown(self._resource.schema),
         )
+
+
+@cache
+def _always_shown(schema: str) -> bytes:
+    """The members that an object of a schema has besides its metadata though nothing was set, and its end."""
+    members = {name: value for name, value in empty_object(schema).items() if name != "metadata"}
+    return b"," + orjson.dumps(members)[1:] if members else b"}"
