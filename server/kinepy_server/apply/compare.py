@@ -1,30 +1,31 @@
 """Which fields differ between two versions of an object, by the schema's kinds of lists and maps."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Mapping
+from typing import Any
 
-import orjson
-
+from kinepy_server.apply.elements import Repeated, elements, is_leaf, is_plain_struct, is_scalar
 from kinepy_server.apply.field_set import SELF, FieldSet
-from kinepy_server.resources.resource import JsonObject
 from kinepy_server.schema.types import Kind, Property, Type
 
-_UNTRACKED = frozenset(("apiVersion", "kind"))
-_UNTRACKED_METADATA = frozenset(
+JsonObject = dict[str, Any]
+
+UNTRACKED = frozenset(("apiVersion", "kind"))
+_COMPARED_APART = UNTRACKED | {"metadata"}
+UNTRACKED_METADATA = frozenset(
     (
         "name",
         "namespace",
         "creationTimestamp",
         "selfLink",
         "uid",
+        "clusterName",
         "generation",
         "managedFields",
         "resourceVersion",
     )
 )
 _EMPTY: Mapping[str, Any] = {}
-Pair: TypeAlias = tuple[Any, Any]
-_COMPOUND = (Kind.OBJECT, Kind.MAP, Kind.LIST)
+_ABSENT: Any = object()
 
 
 class Comparison:
@@ -50,74 +51,112 @@ class Comparison:
 def compare(kind: Type, old: JsonObject, new: JsonObject) -> Comparison:
     """The tracked fields in which two objects differ."""
     found = Comparison()
-    for name in new.keys() | old.keys():
-        before, after = old.get(name), new.get(name)
-        if name == "metadata":
-            metadata = Comparison()
-            _compare_members(kind.properties[name].type, (before, after), metadata, skip=_UNTRACKED_METADATA)
-            found.put("f:metadata", metadata)
-        elif before != after and name not in _UNTRACKED:
-            _compare_member(kind.properties.get(name), (before, after), found, name=name)
+    metadata = Comparison()
+    _compare_members(
+        kind.properties["metadata"].type,
+        old.get("metadata") or _EMPTY,
+        new.get("metadata") or _EMPTY,
+        found=metadata,
+        skip=UNTRACKED_METADATA,
+    )
+    found.put("f:metadata", metadata)
+    _compare_members(kind, old, new, found=found, skip=_COMPARED_APART)
     return found
 
 
 def _compare_members(
-    kind: Type, pair: Pair, found: Comparison, *, skip: frozenset[str] = frozenset()
+    kind: Type,
+    old: Mapping[str, Any],
+    new: Mapping[str, Any],
+    *,
+    found: Comparison,
+    skip: frozenset[str] = frozenset(),
 ) -> None:
-    old, new = pair[0] or _EMPTY, pair[1] or _EMPTY
+    properties = kind.properties
     for name in new.keys() | old.keys():
-        before, after = old.get(name), new.get(name)
+        before, after = old.get(name, _ABSENT), new.get(name, _ABSENT)
         if before != after and name not in skip:
-            _compare_member(kind.properties.get(name), (before, after), found, name=name)
+            _compare_member(properties.get(name), before, after, found=found, element=f"f:{name}")
 
 
-def _compare_member(prop: Property | None, pair: Pair, found: Comparison, *, name: str) -> None:
-    element = f"f:{name}"
+def _compare_member(
+    prop: Property | None, before: Any, after: Any, *, found: Comparison, element: str
+) -> None:
     if prop is None:
-        (found.written if pair[1] is not None else found.removed)[element] = {}
+        (found.written if after is not _ABSENT else found.removed)[element] = {}
         return
-    kind = prop.type
-    if kind.kind is Kind.OBJECT and not prop.pointer:
-        # The original's objects always have their plain structs, so these never appear or vanish.
-        pair = pair[0] or {}, pair[1] or {}
-    _compare_value(kind, pair, found, element=element, atomic=prop.map_type == "atomic")
+    if is_plain_struct(prop):
+        before, after = _there(before), _there(after)
+    _compare_value(prop.type, before, after, found=found, element=element, atomic=prop.map_type == "atomic")
 
 
-def _compare_value(kind: Type, pair: Pair, found: Comparison, *, element: str, atomic: bool = False) -> None:
-    before, after = pair
-    if before == after:
-        return
-    if after is None:
+def _there(value: Any) -> Any:
+    return {} if value is _ABSENT else value
+
+
+def _compare_value(
+    kind: Type, before: Any, after: Any, *, found: Comparison, element: str, atomic: bool = False
+) -> None:
+    if after is _ABSENT:
         found.removed[element] = all_fields(kind, before, atomic=atomic)
-    elif before is None:
+    elif before is _ABSENT:
         found.written[element] = all_fields(kind, after, atomic=atomic)
-    elif atomic or is_leaf(kind):
+    elif before == after:
+        return
+    elif (
+        atomic
+        or not (before or after)
+        or is_leaf(kind)
+        or type(before) is Repeated
+        or type(after) is Repeated
+    ):
+        # Null and empty are leaves: so one can be told from the other.
         found.written[element] = {}
+    elif kind.kind is Kind.ANY and not (isinstance(before, dict) and isinstance(after, dict)):
+        found.written[element] = {}
+        if isinstance(before, dict):
+            found.removed[element] = {
+                name: below for name, below in all_fields(kind, before).items() if name != SELF
+            }
     else:
         below = Comparison()
-        _compare_inside(kind, pair, below)
+        _compare_inside(kind, before, after, found=below)
         found.put(element, below)
 
 
-def _compare_inside(kind: Type, pair: Pair, found: Comparison) -> None:
+def _compare_inside(kind: Type, before: Any, after: Any, *, found: Comparison) -> None:
     if kind.kind is Kind.OBJECT:
-        _compare_members(kind, pair, found)
-        return
-    assert kind.items is not None
-    before, after = (_elements(kind, value) for value in pair)
+        _compare_members(kind, before or _EMPTY, after or _EMPTY, found=found)
+    elif kind.kind is Kind.LIST:
+        _compare_elements(kind, elements(kind, before or ()), elements(kind, after or ()), found=found)
+    else:
+        _compare_entries(kind, before or _EMPTY, after or _EMPTY, found=found)
+
+
+def _compare_elements(
+    kind: Type, before: Mapping[str, Any], after: Mapping[str, Any], *, found: Comparison
+) -> None:
+    items = kind.items
+    assert items is not None
     for element in after.keys() | before.keys():
-        _compare_value(kind.items, (before.get(element), after.get(element)), found, element=element)
+        _compare_value(
+            items, before.get(element, _ABSENT), after.get(element, _ABSENT), found=found, element=element
+        )
 
 
-def _elements(kind: Type, value: Any) -> Mapping[str, Any]:
-    if kind.kind is Kind.LIST:
-        return elements(kind, value)
-    return {f"f:{name}": below for name, below in value.items()}
+def _compare_entries(
+    kind: Type, before: Mapping[str, Any], after: Mapping[str, Any], *, found: Comparison
+) -> None:
+    items = kind.items or kind
+    for name in after.keys() | before.keys():
+        _compare_value(
+            items, before.get(name, _ABSENT), after.get(name, _ABSENT), found=found, element=f"f:{name}"
+        )
 
 
 def all_fields(kind: Type, value: Any, *, atomic: bool = False) -> FieldSet:
     """The fields of a value that did not exist before, the value itself among them."""
-    if atomic or not value or is_leaf(kind):
+    if atomic or not value or is_leaf(kind) or type(value) is Repeated:
         return {}
     found: FieldSet = {SELF: {}}
     if kind.kind is Kind.OBJECT:
@@ -128,42 +167,16 @@ def all_fields(kind: Type, value: Any, *, atomic: bool = False) -> FieldSet:
             else:
                 found[f"f:{name}"] = all_fields(prop.type, below, atomic=prop.map_type == "atomic")
         return found
-    items = kind.items
-    assert items is not None
-    if kind.kind is Kind.MAP:
-        if items.kind not in _COMPOUND:
+    if kind.kind is Kind.LIST:
+        assert kind.items is not None
+        for element, below in elements(kind, value).items():
+            found[element] = all_fields(kind.items, below)
+    elif isinstance(value, dict):
+        items = kind.items or kind
+        if is_scalar(items):
             found.update((f"f:{name}", {}) for name in value)
         else:
             found.update((f"f:{name}", all_fields(items, below)) for name, below in value.items())
     else:
-        found.update((element, all_fields(items, below)) for element, below in elements(kind, value).items())
+        return {}
     return found
-
-
-def is_leaf(kind: Type) -> bool:
-    """Whether values of a type are owned as a whole."""
-    match kind.kind:
-        case Kind.OBJECT | Kind.MAP:
-            return kind.map_type == "atomic"
-        case Kind.LIST:
-            return kind.list_type == "atomic"
-        case _:
-            return True
-
-
-def elements(kind: Type, values: Sequence[Any]) -> dict[str, Any]:
-    """The elements of a set or a keyed list by their path elements. Of repeated ones the last counts."""
-    if kind.list_type == "map":
-        return {_key_element(kind, value): value for value in values if isinstance(value, dict)}
-    return {f"v:{orjson.dumps(value).decode()}": value for value in values}
-
-
-def _key_element(kind: Type, value: JsonObject) -> str:
-    assert kind.items is not None
-    key = {}
-    for name in kind.list_map_keys:
-        prop = kind.items.properties.get(name)
-        found = value.get(name, prop.default if prop else None)
-        if found is not None:
-            key[name] = found
-    return f"k:{orjson.dumps(key, option=orjson.OPT_SORT_KEYS).decode()}"

@@ -5,16 +5,26 @@ of a set. A node without children is itself in the set; a node with children is 
 The empty set is None. Nothing here changes its arguments, so that sets may share parts.
 """
 
+from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
+
+import orjson
 
 FieldSet: TypeAlias = dict[str, "FieldSet"]
 
 SELF = "."
+_ELEMENTS = frozenset(("f:", "k:", "v:", "i:"))
+_TEXTS_OF_VALUES = ("k:", "v:")
 
 
 def has_self(node: FieldSet) -> bool:
     """Whether the path of the node itself is in the set."""
     return not node or SELF in node
+
+
+def with_self(node: FieldSet | None) -> FieldSet:
+    """The set with the path of the node itself in it."""
+    return {SELF: {}, **node} if node else {}
 
 
 def union(left: FieldSet | None, right: FieldSet | None) -> FieldSet | None:
@@ -30,6 +40,14 @@ def union(left: FieldSet | None, right: FieldSet | None) -> FieldSet | None:
     if not left or not right:
         merged[SELF] = {}
     return merged
+
+
+def union_of(sets: Iterable[FieldSet | None]) -> FieldSet | None:
+    """The paths that are in one of the sets."""
+    found: FieldSet | None = None
+    for one in sets:
+        found = union(found, one)
+    return found
 
 
 def difference(left: FieldSet | None, right: FieldSet | None) -> FieldSet | None:
@@ -48,17 +66,58 @@ def difference(left: FieldSet | None, right: FieldSet | None) -> FieldSet | None
         kept = below if other is None else difference(below, other)
         if kept is not None:
             rest[element] = kept
-    if not rest:
+    return _settled(rest)
+
+
+def intersection(left: FieldSet | None, right: FieldSet | None) -> FieldSet | None:
+    """The paths that are in both sets."""
+    if left is None or right is None:
         return None
-    return {} if len(rest) == 1 and SELF in rest else rest
+    both: FieldSet = {}
+    for element, below in left.items():
+        other = right.get(element)
+        shared = None if other is None else intersection(below, other)
+        if shared is not None:
+            both[element] = shared
+    if has_self(left) and has_self(right):
+        both[SELF] = {}
+    return _settled(both)
 
 
-def is_field_set(value: Any) -> bool:
-    """Whether a JSON value has the form of a set."""
-    return isinstance(value, dict) and all(
-        (element == SELF or element[:2] in _ELEMENTS) and is_field_set(below)
-        for element, below in value.items()
-    )
+def _settled(tree: FieldSet) -> FieldSet | None:
+    if not tree:
+        return None
+    return {} if len(tree) == 1 and SELF in tree else tree
 
 
-_ELEMENTS = frozenset(("f:", "k:", "v:", "i:"))
+def paths(tree: FieldSet | None, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The paths of a set: those that end at a place before those that go on, each in order."""
+    below = sorted((element, node) for element, node in (tree or {}).items() if element != SELF)
+    for element, node in below:
+        if has_self(node):
+            yield (*above, element)
+    for element, node in below:
+        if node:
+            yield from paths(node, (*above, element))
+
+
+def read_fields(value: Any) -> FieldSet:
+    """A set as a client wrote it, keys and values of its elements in canonical form. Raises ValueError."""
+    if not isinstance(value, dict):
+        raise ValueError("not an object")
+    read: FieldSet = {}
+    for element, below in value.items():
+        if element == SELF:
+            read[SELF] = {}
+        elif element[:2] in _ELEMENTS:
+            read[_canonical(element)] = read_fields(below)
+        else:
+            raise ValueError(f"unknown path element {element!r}")
+    return {} if len(read) == 1 and SELF in read else read
+
+
+def _canonical(element: str) -> str:
+    if not element.startswith(_TEXTS_OF_VALUES):
+        return element
+    value = orjson.loads(element[2:])
+    return f"{element[:2]}{orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()}"

@@ -5,6 +5,7 @@ from kinepy_server.apply.managed_fields import Writer
 from kinepy_server.context import Context
 from kinepy_server.objects.times import timestamp
 from kinepy_server.writes.prepare import prepare_new
+from kinepy_server.writes.versions import ServedVersions
 
 NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 MANAGER = "kinepy"
@@ -18,7 +19,8 @@ async def make_bootstrap_objects(context: Context) -> None:
         key = resource.key("", name)
         if await context.store.get(key) is not None:
             continue
-        writer = Writer(MANAGER, resource.api_version, "", timestamp(context.clock.now_us()))
+        versions = ServedVersions(context.registry, resource)
+        writer = Writer(MANAGER, versions, "", timestamp(context.clock.now_us()))
         value = prepare_new(resource, {"metadata": {"name": name}}, writer, warnings=[])
         try:
             await context.store.create(key, value, actor=MANAGER)

@@ -16,6 +16,7 @@ from kinepy_server.writes.delete import Deletion
 from kinepy_server.writes.delete_options import DeleteOptions
 from kinepy_server.writes.outcome import Decision, change
 from kinepy_server.writes.prepare import prepare_changed
+from kinepy_server.writes.versions import ServedVersions
 
 ACTOR = "system:serviceaccount:kube-system:namespace-controller"
 MANAGER = "kube-controller-manager"
@@ -120,7 +121,8 @@ class _Controller:
     async def _finalize(self, name: str, life: Revision) -> None:
         """Drop the finalizer that stands for the contents; the namespace goes if nothing else holds it."""
         now = timestamp(self._context.clock.now_us())
-        writer = Writer(MANAGER, self._namespaces.api_version, "finalize", now)
+        versions = ServedVersions(self._context.registry, self._namespaces)
+        writer = Writer(MANAGER, versions, "finalize", now)
 
         def decide(kv: KeyValue | None) -> Decision:
             if kv is None or kv.create_revision != life:

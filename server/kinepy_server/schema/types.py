@@ -92,7 +92,8 @@ def type_named(name: str) -> Type:
     go = f"{name.split('.')[-2]}.{name.split('.')[-1]}"
     special = data["special"].get(name)
     if special:
-        return Type(Kind(special), go, name)
+        # What no schema describes is owned as a whole.
+        return Type(Kind(special), go, name, map_type="atomic")
     definition = data["definitions"][name]
     made = Type(Kind.OBJECT, go, name, map_type=definition.get("mapType", "granular"))
     _open[name] = made

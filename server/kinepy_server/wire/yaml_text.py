@@ -71,9 +71,14 @@ def parse_yaml(body: bytes) -> tuple[Any, list[str]]:
 
 
 def _told(error: yaml.YAMLError) -> str:
-    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
-        return f"line {error.problem_mark.line + 1}: {error.problem}"
-    return str(error).partition("\n")[0]
+    if not isinstance(error, yaml.MarkedYAMLError):
+        return str(error).partition("\n")[0]
+    # The original counts from 0, in its scanner from 1, and does not tell line 0.
+    marks = (error.context_mark, error.problem_mark)
+    line = next((mark.line for mark in marks if mark is not None and mark.line), 0)
+    if line and isinstance(error, yaml.scanner.ScannerError):
+        line += 1
+    return f"line {line}: {error.problem}" if line else str(error.problem)
 
 
 def _check_size(root: yaml.Node) -> None:

@@ -16,6 +16,7 @@ from kinepy_server.writes.address import settle_namespace
 from kinepy_server.writes.body import read_object
 from kinepy_server.writes.options import WriteOptions, write_options
 from kinepy_server.writes.prepare import prepare_new
+from kinepy_server.writes.versions import ServedVersions
 
 GENERATED_NAME_TRIES = 8
 
@@ -79,7 +80,7 @@ def _exists(resource: Resource, name: str, error: KeyExists, *, generated: bool)
 def writer_of(context: Context, resource: Resource, options: WriteOptions, *, subresource: str) -> Writer:
     """Who writes, as managedFields tell it."""
     now = timestamp(context.clock.now_us())
-    return Writer(options.manager, resource.api_version, subresource, now)
+    return Writer(options.manager, ServedVersions(context.registry, resource), subresource, now)
 
 
 def actor_of(request: Request, options: WriteOptions) -> str:

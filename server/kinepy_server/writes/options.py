@@ -16,27 +16,41 @@ _VALIDATIONS = {"": Validation.WARN, **{one.value: one for one in Validation}}
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """What a write asks for. `manager` is never empty."""
+    """What a write asks for. `manager` is never empty. `force` is for apply alone."""
 
     dry_run: bool
     validation: Validation
     manager: str
+    force: bool = False
 
 
-def write_options(request: Request, kind: str) -> WriteOptions:
-    """The options in the query; `kind` names them in the 422 that bad ones raise, such as `CreateOptions`."""
+def write_options(request: Request, kind: str, *, apply: bool = False) -> WriteOptions:
+    """The options in the query; `kind` names them in the 422 that bad ones raise, such as `CreateOptions`.
+
+    Those of an apply patch must name the manager, and only they may ask for `force`.
+    """
     user_agent = request.headers.get("user-agent", "")
-    if not request.query:
+    if not request.query and not apply:
         return WriteOptions(False, Validation.WARN, manager_of("", user_agent))
     field_manager, dry_run = request.parameter("fieldManager"), request.query.get("dryRun", ())
     validation = request.parameter("fieldValidation")
     causes = [*_manager_causes(field_manager), *dry_run_causes(dry_run), *_validation_causes(validation)]
-    if kind == "PatchOptions" and "force" in request.query:
+    if apply and not field_manager:
+        text = "Required value: is required for apply patch"
+        causes.insert(0, Cause("FieldValueRequired", text, "fieldManager"))
+    elif kind == "PatchOptions" and not apply and "force" in request.query:
         text = "Forbidden: may not be specified for non-apply patch"
         causes.insert(0, Cause("FieldValueForbidden", text, "force"))
     if causes:
         raise invalid_options(kind, causes)
-    return WriteOptions(bool(dry_run), _VALIDATIONS[validation], manager_of(field_manager, user_agent))
+    manager = manager_of(field_manager, user_agent)
+    return WriteOptions(
+        bool(dry_run), _VALIDATIONS[validation], manager, apply and _is_true(request, "force")
+    )
+
+
+def _is_true(request: Request, name: str) -> bool:
+    return name in request.query and request.parameter(name).lower() not in ("0", "false")
 
 
 def dry_run_causes(values: Sequence[str]) -> list[Cause]:

@@ -19,16 +19,21 @@ from kinepy_server.response import Response
 from kinepy_server.schema.decode import DecodeError, Validation
 from kinepy_server.wire.body import decode_value
 from kinepy_server.writes.address import check_name, check_url_name, settle_namespace
+from kinepy_server.writes.apply import APPLY_PATCH, handle_apply
 from kinepy_server.writes.create import actor_of, writer_of
 from kinepy_server.writes.options import WriteOptions, write_options
 from kinepy_server.writes.outcome import Decision, change
 from kinepy_server.writes.prepare import prepare_changed
 from kinepy_server.writes.update import check_version
 
+PATCH_TYPES = (*FORMATS, APPLY_PATCH)
+
 
 async def handle_patch(context: Context, request: Request, resource: Resource) -> Response:
     """Change an object by a patch. It conflicts only when the patch says which version it is for (PATCH-2)."""
-    media_type = patch_type(request.headers.get("content-type", ""), tuple(FORMATS))
+    media_type = patch_type(request.headers.get("content-type", ""), PATCH_TYPES)
+    if media_type == APPLY_PATCH:
+        return await handle_apply(context, request, resource)
     view, accepted = single_view(context, request, resource)
     options = write_options(request, "PatchOptions")
     check_url_name(request.name)

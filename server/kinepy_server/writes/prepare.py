@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
+from kinepy_server.apply.apply import disowned, settled
 from kinepy_server.apply.managed_fields import Writer, track_update
+from kinepy_server.apply.managers import Entry
 from kinepy_server.errors import Cause, StatusError, invalid
 from kinepy_server.objects.codec import encode
 from kinepy_server.objects.lifecycle import lifecycle_of
@@ -18,15 +20,25 @@ from kinepy_server.resources.resource import FieldError, JsonObject, Resource
 from kinepy_server.writes.outcome import Remove, Write
 
 
-def prepare_new(resource: Resource, obj: JsonObject, writer: Writer, *, warnings: list[str]) -> bytes:
-    """The value of a new object; `obj` is changed. Raises 422."""
+def prepare_new(
+    resource: Resource,
+    obj: JsonObject,
+    writer: Writer,
+    *,
+    warnings: list[str],
+    applied: list[Entry] | None = None,
+) -> bytes:
+    """The value of a new object; `obj` is changed. Raises 422. `applied` are its managers, if apply found them."""
     strategy = resource.strategy
     metadata = obj["metadata"]
     _settle_owners(metadata, warnings)
     strategy.default(obj)
     # Before the type's own preparations: what those add is nobody's.
-    tracked = _without_status(obj) if "status" in resource.subresources else obj
-    track_update(resource.schema, tracked, None, writer=writer)
+    if applied is None:
+        tracked = _without_status(obj) if "status" in resource.subresources else obj
+        track_update(tracked, None, writer=writer)
+    else:
+        metadata["managedFields"] = applied
     fill_new(metadata, uid=new_uid(), now=writer.now)
     strategy.prepare_create(obj)
     if resource.has_generation:
@@ -39,16 +51,30 @@ def prepare_new(resource: Resource, obj: JsonObject, writer: Writer, *, warnings
 
 
 def prepare_changed(
-    resource: Resource, new: JsonObject, old: JsonObject, *, writer: Writer, warnings: list[str]
+    resource: Resource,
+    new: JsonObject,
+    old: JsonObject,
+    *,
+    writer: Writer,
+    warnings: list[str],
+    applied: list[Entry] | None = None,
 ) -> Write | Remove:
-    """The value of a changed object, or its removal when nothing holds it any more. Raises 422."""
+    """The value of a changed object, or its removal when nothing holds it any more. Raises 422.
+
+    `applied` are the managers of the changed object, if apply found them.
+    """
     strategy = resource.strategy
     metadata, stored = new["metadata"], old["metadata"]
     _settle_owners(metadata, warnings)
     strategy.default(new)
     fill_changed(metadata, stored)
+    before = dict(metadata)
     strategy.prepare_update(new, old, subresource=writer.subresource)
-    track_update(resource.schema, new, old, writer=writer)
+    if applied is None:
+        track_update(new, old, writer=writer)
+    else:
+        reset = frozenset(name for name, value in before.items() if metadata.get(name) != value)
+        metadata["managedFields"] = settled(disowned(applied, reset, writer=writer), new, old)
     # The original checks these in two places, and its answer shows both.
     changed = changed_metadata_errors(metadata, stored)
     errors = [*changed, *changed, *metadata_errors(resource, metadata)]
