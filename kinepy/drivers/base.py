@@ -228,7 +228,8 @@ class Maintenance(Protocol):
         """Delete what no read at or after `floor` can see, among the rows that have a *successor* (the next row of the
         same key) with after < successor revision <= upto, upto <= floor; and tombstones with after < revision <= upto,
         revision < floor. Predecessors of rows at exactly `floor` stay, and the newest row of the log stays.
-        Returns how many rows went."""
+        Since those stay, a compaction that follows one to `old` begins with after = old - 1. Returns how many rows
+        went."""
         ...
 
     async def reclaim(self) -> None:

@@ -92,6 +92,8 @@ class ThreadConnection:
         """Open by calling `connect` in the thread. Work is broken off after `interrupt_after_s`, or never."""
         self = cls(interrupt_after_s=interrupt_after_s)
         connection = aiosqlite.Connection(connect, 64)
+        # A program that fails without closing its store must end all the same; SQLite survives that.
+        getattr(connection, "_thread", connection).daemon = True
         await connection
         self._connection, self.raw = connection, connection._conn
         return self
