@@ -38,6 +38,7 @@ class Compactor:
         # Everything up to here has been deleted for the floor that is being worked on.
         self._done_upto = Revision(0)
         self._working_floor = Revision(0)
+        self._epoch = 0
         self._turn = asyncio.Lock()
 
     async def compact(self, to: Revision | None) -> Revision:
@@ -54,7 +55,7 @@ class Compactor:
 
     async def _move_floor(self, maintenance: Maintenance | None, to: Revision | None) -> Revision:
         current = await self._driver.current()
-        floor = (await self._tail.look_at_floors()).store
+        floor = await self._look_at_floor()
         target = current if to is None else to
         if target > current:
             raise RevisionInFuture(requested=target, current=current)
@@ -68,6 +69,14 @@ class Compactor:
                     await tx.put_floor(b"", target)
             await self._tail.look_at_floors()
         return target
+
+    async def _look_at_floor(self) -> Revision:
+        """The store's floor. Where a new epoch began, what was deleted before may be there again."""
+        floors = await self._tail.look_at_floors()
+        if floors.epoch != self._epoch:
+            self._epoch = floors.epoch
+            self._done_floor = self._done_upto = self._working_floor = Revision(0)
+        return floors.store
 
     async def _delete(self, maintenance: Maintenance, floor: Revision) -> None:
         """Delete what no read at or after `floor` can see."""
@@ -118,7 +127,7 @@ class Compactor:
         async with self._turn, self._driver.maintenance() as maintenance:
             if maintenance is None:
                 return
-            floor = (await self._tail.look_at_floors()).store
+            floor = await self._look_at_floor()
             target = await self._retention_target(floor)
             self._metrics.compaction_lag = target - floor
             if target > floor:

@@ -22,7 +22,7 @@ from kinepy.log.hub import Hub
 from kinepy.log.metrics import StoreMetrics
 from kinepy.log.rows import event_of
 from kinepy.records import Event, KeyValue
-from kinepy.revision import Revision
+from kinepy.revision import FIRST_REVISION, Revision
 from kinepy.settings import Settings
 
 log = logging.getLogger("kinepy")
@@ -242,8 +242,10 @@ class Tail:
                 raise StorageCorrupt(f"it stands at revision {upto}, but has been at {after}")
             if self._own:
                 upto = min(upto, Revision(self._own[0][0] - 1))
+            # Below the floor a revision may have lost some of its rows, which nothing else tells.
+            floor = (await tx.floors()).get(b"", FIRST_REVISION)
             rows = await tx.history(KeyRange.everything(), after=after, upto=upto, limit=limit)
-            if not is_dense(rows, after=after, upto=upto, cut=len(rows) >= limit):
+            if after + 1 < floor or not is_dense(rows, after=after, upto=upto, cut=len(rows) >= limit):
                 await self._resync(tx, after)
                 return
         self._apply_rows(rows)
