@@ -241,6 +241,9 @@ class Run:
         for node in cluster.nodes:
             self.reads.append(await reader.send(List(key_range=KeyRange.everything()), node))
         await reader.send(Compact(to=None), self.random.choice(cluster.nodes))
+        while cluster.database.maintainer:  # another node's run may have been under way
+            await asyncio.sleep(1.0)
+        await asyncio.sleep(self.settings.compaction_interval_s + 1.0)
         await cluster.end_background()
 
     async def _inspect(self, cluster: Cluster) -> None:
