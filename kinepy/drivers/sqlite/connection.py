@@ -7,6 +7,7 @@ function that runs all its statements in one hop.
 import asyncio
 import sqlite3
 from collections.abc import Awaitable, Callable
+from threading import Thread
 from typing import Final, Protocol, TypeVar
 from urllib.parse import quote
 
@@ -93,7 +94,8 @@ class ThreadConnection:
         self = cls(interrupt_after_s=interrupt_after_s)
         connection = aiosqlite.Connection(connect, 64)
         # A program that fails without closing its store must end all the same; SQLite survives that.
-        getattr(connection, "_thread", connection).daemon = True
+        thread: Thread = getattr(connection, "_thread", connection)
+        thread.daemon = True
         await connection
         self._connection, self.raw = connection, connection._conn
         return self
