@@ -94,7 +94,8 @@ class ThreadConnection:
         self = cls(interrupt_after_s=interrupt_after_s)
         connection = aiosqlite.Connection(connect, 64)
         # A program that fails without closing its store must end all the same; SQLite survives that.
-        thread: Thread = getattr(connection, "_thread", connection)
+        thread = getattr(connection, "_thread", connection)  # it is a thread itself in older versions
+        assert isinstance(thread, Thread), thread
         thread.daemon = True
         await connection
         self._connection, self.raw = connection, connection._conn
