@@ -8,13 +8,18 @@ from kinepy_server.errors import Cause, StatusError, forbidden, not_found
 from kinepy_server.resources.resource import Resource
 
 
-async def require_namespace(context: Context, resource: Resource, namespace: str, *, name: str) -> None:
-    """Raises 404 when the namespace does not exist, 403 when it is being deleted.
+async def require_namespace(
+    context: Context, resource: Resource, namespace: str, *, name: str
+) -> KeyValue | None:
+    """The namespace, which guards the create; None where there is none to guard it.
 
-    Most creates find it in memory; one that seems absent or dying is looked up again in the newest state.
+    Raises 404 when the namespace does not exist, 403 when it is being deleted. Most creates find it in
+    memory; one that seems absent or dying is looked up again in the newest state. The create must happen
+    only while the namespace is still this version: so nothing new comes into one that has begun to die,
+    whichever process creates it and however long ago it looked.
     """
     if not resource.namespaced:
-        return
+        return None
     namespaces = context.registry.lookup("", "v1", "namespaces")
     assert namespaces is not None, "namespaces are always served"
     key = namespaces.key("", namespace)
@@ -25,6 +30,7 @@ async def require_namespace(context: Context, resource: Resource, namespace: str
         raise not_found(namespaces, namespace)
     if is_terminating(kv):
         raise terminating(resource, namespace, name=name)
+    return kv
 
 
 def is_terminating(kv: KeyValue) -> bool:

@@ -14,6 +14,7 @@ from kinepy_server.resources.resource import JsonObject, Resource
 from kinepy_server.response import Response
 from kinepy_server.writes.address import settle_namespace
 from kinepy_server.writes.body import read_object
+from kinepy_server.writes.guarded import create_guarded
 from kinepy_server.writes.options import WriteOptions, write_options
 from kinepy_server.writes.prepare import prepare_new
 from kinepy_server.writes.versions import ServedVersions
@@ -28,15 +29,21 @@ async def handle_create(context: Context, request: Request, resource: Resource) 
     obj = read_object(context, request, resource, validation=options.validation)
     metadata = obj["metadata"]
     settle_namespace(request, resource, metadata)
-    await require_namespace(context, resource, request.namespace, name=metadata.get("name", ""))
-    kv = await _create(context, request, resource, obj=obj, options=options)
+    guard = await require_namespace(context, resource, request.namespace, name=metadata.get("name", ""))
+    kv = await _create(context, request, resource, obj=obj, options=options, guard=guard)
     response = await respond(view.one(kv), accepted)
     response.status = 201
     return response
 
 
 async def _create(
-    context: Context, request: Request, resource: Resource, *, obj: JsonObject, options: WriteOptions
+    context: Context,
+    request: Request,
+    resource: Resource,
+    *,
+    obj: JsonObject,
+    options: WriteOptions,
+    guard: KeyValue | None,
 ) -> KeyValue:
     metadata = obj["metadata"]
     writer = writer_of(context, resource, options, subresource="")
@@ -50,7 +57,10 @@ async def _create(
     for remaining in reversed(range(GENERATED_NAME_TRIES)):
         key = resource.key(request.namespace, metadata["name"])
         try:
-            return await _store(context, key, value, actor=actor_of(request, options), options=options)
+            if options.dry_run:
+                return await _pretend(context, key, value)
+            actor = actor_of(request, options)
+            return await create_guarded(context, resource, key, value=value, actor=actor, guard=guard)
         except KeyExists as error:
             if not base or not remaining:
                 raise _exists(resource, metadata["name"], error, generated=bool(base)) from None
@@ -60,11 +70,7 @@ async def _create(
     raise AssertionError("the last try returns or raises")
 
 
-async def _store(
-    context: Context, key: bytes, value: bytes, *, actor: str, options: WriteOptions
-) -> KeyValue:
-    if not options.dry_run:
-        return await context.store.create(key, value, actor=actor)
+async def _pretend(context: Context, key: bytes, value: bytes) -> KeyValue:
     current = await context.store.get(key)
     if current is not None:
         raise KeyExists(key=key, current=current)

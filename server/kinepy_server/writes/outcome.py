@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from kinepy import KeyValue, Revision, Store
-from kinepy.errors import KeyExists, KeyNotFound, RevisionConflict
+from kinepy.errors import GuardFailed, KeyExists, KeyNotFound, RevisionConflict
 from kinepy_server.context import Context
 from kinepy_server.errors import StatusError
 
@@ -37,6 +37,9 @@ Decision: TypeAlias = Write | Remove | Keep
 Decide: TypeAlias = Callable[[KeyValue | None], Decision]
 """What to make of the stored object (None: there is none). Raises the StatusError of a refusal."""
 
+BeforeCreate: TypeAlias = Callable[[], Awaitable[KeyValue | None]]
+"""Called when there is no object. Returns what guards the create; raises the StatusError of a refusal."""
+
 
 @dataclass(slots=True)
 class Outcome:
@@ -54,7 +57,7 @@ async def change(
     *,
     actor: str,
     dry_run: bool = False,
-    before_create: Callable[[], Awaitable[None]] | None = None,
+    before_create: BeforeCreate | None = None,
 ) -> Outcome:
     """Decide and write until the decision holds for the newest state.
 
@@ -89,13 +92,14 @@ class _Attempt:
     decide: Decide
     actor: str
     dry_run: bool
-    before_create: Callable[[], Awaitable[None]] | None
+    before_create: BeforeCreate | None
 
     async def run(self, kv: KeyValue | None, *, newest: bool) -> Outcome | _Lost:
         """Decide on a state and write. Raises the refusal, if the state was the newest one."""
+        guard = None
         try:
             if kv is None and self.before_create is not None:
-                await self.before_create()
+                guard = await self.before_create()
             decision = self.decide(kv)
         except StatusError:
             newer = kv if newest else await self.store.get(self.key)
@@ -110,17 +114,21 @@ class _Attempt:
                 return _unwritten(decision, kv)
             return await self.run(kv, newest=True)
         try:
-            return await self._write(decision, kv)
+            return await self._write(decision, kv, guard=guard)
+        except GuardFailed as changed:
+            # This read waits until the process knows what the guard was compared with.
+            await self.store.get(changed.key)
+            return _Lost(kv)
         except (KeyExists, RevisionConflict) as error:
             return _Lost(error.current)
         except KeyNotFound:
             return _Lost(None)
 
-    async def _write(self, decision: Decision, kv: KeyValue | None) -> Outcome:
+    async def _write(self, decision: Decision, kv: KeyValue | None, *, guard: KeyValue | None) -> Outcome:
         assert not isinstance(decision, Keep)
         store, key, actor = self.store, self.key, self.actor
         if kv is None:
-            return Outcome(await store.create(key, decision.value, actor=actor), created=True)
+            return Outcome(await store.create(key, decision.value, actor=actor, guard=guard), created=True)
         if isinstance(decision, Write):
             return Outcome(await store.update(key, decision.value, expect=kv.mod_revision, actor=actor))
         result = await store.delete(key, expect=kv.mod_revision, actor=actor)
