@@ -7,6 +7,7 @@ from random import Random
 from kinepy import Store
 from kinepy.clock import Clock, SystemClock
 from kinepy_server.line_cache import LineCache
+from kinepy_server.metrics_controllers import ControllerMetrics
 from kinepy_server.resources.registry import Registry
 from kinepy_server.server_settings import ServerSettings
 from kinepy_server.turns import Turns
@@ -25,6 +26,7 @@ class Context:
     """Set it when the server is about to stop: all streams then end cleanly, before connections are closed."""
     lines: LineCache = field(init=False)
     turns: Turns = field(default_factory=Turns)
+    controllers: ControllerMetrics = field(default_factory=ControllerMetrics)
 
     def __post_init__(self) -> None:
         self.lines = LineCache(self.settings.watch_line_cache_bytes)

@@ -34,11 +34,13 @@ class MetricsPage:
         return Response(200, generate_latest(registry), CONTENT_TYPE)
 
     def _families(self, context: Context, counts: Mapping[str, int]) -> Iterator["Metric"]:
+        from kinepy_server.metrics_controllers import controller_families
         from kinepy_server.metrics_store import store_families
 
         yield from request_families(self._metrics.series())
         yield from object_families(counts)
         yield from store_families(context.store)
+        yield from controller_families(context.controllers)
 
 
 class _Families:

@@ -1,27 +1,30 @@
 """The namespace controller: empties terminating namespaces, then lets them go (NS-2).
 
-Every process of a database may run it: each step is a compare-and-write or a delete that does no harm when
-another process was first.
+Every step is a compare-and-write or a conditional delete that does no harm when another process was first.
 """
 
-from kinepy import EventType, KeyRange, KeyValue, Revision
-from kinepy_server.apply.managed_fields import Writer
+import logging
+from collections.abc import Iterable
+
+from kinepy import EventType, KeyRange, KeyValue
+from kinepy.errors import KinepyError, StoreClosed
 from kinepy_server.context import Context
-from kinepy_server.errors import StatusError, not_found
-from kinepy_server.objects.codec import decode
+from kinepy_server.controllers.changing import Edit, edit
+from kinepy_server.controllers.feed import Feed
+from kinepy_server.controllers.garbage.graph import metadata_of
+from kinepy_server.controllers.namespace_conditions import Remaining, set_conditions
+from kinepy_server.controllers.namespace_contents import ACTOR, NAME, Contents, Elsewhere, dying
+from kinepy_server.controllers.places import Place
+from kinepy_server.controllers.retries import Retries
+from kinepy_server.errors import StatusError
 from kinepy_server.objects.namespaces import is_terminating
 from kinepy_server.objects.times import timestamp
-from kinepy_server.resources.resource import Resource
-from kinepy_server.writes.delete import Deletion
-from kinepy_server.writes.delete_options import DeleteOptions
-from kinepy_server.writes.outcome import Decision, change
-from kinepy_server.writes.prepare import prepare_changed
-from kinepy_server.writes.versions import ServedVersions
+from kinepy_server.resources.resource import JsonObject, Resource
 
-ACTOR = "system:serviceaccount:kube-system:namespace-controller"
-MANAGER = "kube-controller-manager"
+_log = logging.getLogger("kinepy.controllers")
+
 FINALIZER = "kubernetes"
-PAGE_KEYS = 500
+RETRY_MAX_S = 10.0
 
 
 async def control_namespaces(context: Context) -> None:
@@ -29,25 +32,24 @@ async def control_namespaces(context: Context) -> None:
     namespaces = context.registry.lookup("", "v1", "namespaces")
     assert namespaces is not None, "namespaces are always served"
     controller = _Controller(context, namespaces)
-    # Objects that finalizers hold go without a sign to this watch, so their namespaces are looked at again.
-    retry_s = context.settings.namespace_retry_s
-    everything = KeyRange.prefix(namespaces.list_prefix(""))
-    current = await context.store.range(everything)
-    for kv in current.items:
-        controller.note(kv)
-    async with context.store.watch(everything, start=Revision(current.revision + 1)) as watch:
+    async with Feed(context.store, KeyRange.prefix(namespaces.list_prefix(""))) as feed:
+        async for page in feed.existing():
+            controller.note(page)
         while True:
             await controller.work()
-            batch = await watch.next(timeout_s=retry_s if controller.pending else None)
-            for event in batch.events if batch else ():
-                if event.type is EventType.PUT:
-                    controller.note(event.kv)
-                else:
-                    controller.forget(event.kv.key)
+            # Objects that finalizers hold go without a sign to this feed: their namespaces are looked at again.
+            events = await feed.changes(timeout_s=controller.wait_s())
+            controller.note(event.kv for event in events if event.type is EventType.PUT)
 
 
-class _Elsewhere(Exception):
-    """The namespace is no longer what it was: another process has finished it."""
+def let_go(namespace: JsonObject) -> bool:
+    """Drop the finalizer that stands for the contents."""
+    spec = namespace.setdefault("spec", {})
+    finalizers = spec.get("finalizers") or ()
+    spec["finalizers"] = [one for one in finalizers if one != FINALIZER]
+    if not spec["finalizers"]:
+        del spec["finalizers"]
+    return FINALIZER in finalizers
 
 
 class _Controller:
@@ -55,93 +57,70 @@ class _Controller:
 
     def __init__(self, context: Context, namespaces: Resource) -> None:
         self._context, self._namespaces = context, namespaces
-        self.pending: set[str] = set()
+        self._queue: dict[bytes, None] = {}
+        self._retries = Retries(first_s=context.settings.namespace_retry_s, max_s=RETRY_MAX_S)
 
-    def note(self, kv: KeyValue) -> None:
-        """A namespace as it is now."""
-        if is_terminating(kv):
-            self.pending.add(self._name(kv.key))
+    def note(self, namespaces: Iterable[KeyValue]) -> None:
+        """Namespaces as they are now."""
+        self._queue.update((kv.key, None) for kv in namespaces if is_terminating(kv))
 
-    def forget(self, key: bytes) -> None:
-        """The namespace is gone."""
-        self.pending.discard(self._name(key))
-
-    def _name(self, key: bytes) -> str:
-        return key.rpartition(b"/")[2].decode()
+    def wait_s(self) -> float | None:
+        """How long there is nothing to do unless something changes."""
+        return 0 if self._queue else self._retries.wait_s(now=self._context.clock.monotonic())
 
     async def work(self) -> None:
-        """Bring every pending namespace as far as it goes now."""
-        for name in sorted(self.pending):
-            try:
-                await self._finish(name)
-            except _Elsewhere:
-                # Another process was faster, and the name may belong to a new namespace by now.
-                self.pending.discard(name)
+        """Bring every waiting namespace as far as it goes now."""
+        self._queue.update(dict.fromkeys(self._retries.take(now=self._context.clock.monotonic())))
+        queue, self._queue = self._queue, {}
+        for key in queue:
+            await self._try(key)
+        self._context.controllers.pending[NAME] = len(self._retries)
 
-    async def _finish(self, name: str) -> None:
-        life = Revision(0)
-        for resource in self._context.registry.stored():
-            if not resource.namespaced:
-                continue
-            life, empty = await self._delete_all(resource, name)
-            if not empty:
-                return
-        await self._finalize(name, life)
-        self.pending.discard(name)
-
-    async def _delete_all(self, resource: Resource, namespace: str) -> tuple[Revision, bool]:
-        """Delete the objects of one resource. Returns which life of the namespace it was, and whether none is left."""
-        store = self._context.store
-        scanned = KeyRange.prefix(resource.list_prefix(namespace))
-        empty = True
-        while True:
-            page = await store.range(scanned, limit=PAGE_KEYS, keys_only=True)
-            # In the same snapshot, so that no object of a later namespace of the same name can be meant.
-            kv = await store.get(self._namespaces.key("", namespace), at=page.revision)
-            if kv is None or not is_terminating(kv):
-                raise _Elsewhere
-            for item in page.items:
-                empty = await self._delete(resource, namespace, item) and empty
-            if not page.more or not page.items:
-                return kv.create_revision, empty
-            scanned = scanned.after(page.items[-1].key)
-
-    async def _delete(self, resource: Resource, namespace: str, kv: KeyValue) -> bool:
-        """Delete this version of an object; returns whether it is gone."""
-        options = DeleteOptions(resource_version=str(kv.mod_revision))
-        deletion = Deletion(self._context, resource, self._name(kv.key), options=options)
+    async def _try(self, key: bytes) -> None:
         try:
-            outcome = await deletion.run(namespace, actor=ACTOR)
-        except StatusError as error:
-            if error.code not in (404, 409):
-                raise
-            return error.code == 404
-        return outcome.removed
+            finished = await self._finish(key)
+        except StoreClosed:
+            raise
+        except Elsewhere:
+            # Another process was faster, and the name may belong to a new namespace by now.
+            finished = True
+        except (StatusError, KinepyError) as error:
+            _log.warning("the namespace controller will look at %r again: %s", key, error)
+            self._context.controllers.failed(NAME)
+            finished = False
+        if finished:
+            self._retries.done(key)
+        else:
+            self._retries.again(key, now=self._context.clock.monotonic())
 
-    async def _finalize(self, name: str, life: Revision) -> None:
-        """Drop the finalizer that stands for the contents; the namespace goes if nothing else holds it."""
+    async def _finish(self, key: bytes) -> bool:
+        """Empty a namespace and let it go; returns whether there is nothing left to do."""
+        namespace = await dying(self._context, key)
+        remaining = await Contents(self._context, namespace).delete_all()
+        if remaining:
+            await self._tell(namespace, remaining)
+            return False
+        await self._edit(namespace, let_go, subresource="finalize")
+        self._context.controllers.did(NAME, "finalize")
+        return True
+
+    async def _tell(self, namespace: KeyValue, remaining: Remaining) -> None:
         now = timestamp(self._context.clock.now_us())
-        versions = ServedVersions(self._context.registry, self._namespaces)
-        writer = Writer(MANAGER, versions, "finalize", now)
+        await self._edit(namespace, lambda obj: set_conditions(obj, remaining, now=now), subresource="status")
 
-        def decide(kv: KeyValue | None) -> Decision:
-            if kv is None or kv.create_revision != life:
-                raise not_found(self._namespaces, name)
-            return self._without_finalizer(writer, kv)
-
+    async def _edit(self, namespace: KeyValue, change: Edit, *, subresource: str) -> None:
+        metadata = metadata_of(namespace.value)
+        place = Place(self._namespaces, "", metadata["name"])
         try:
-            await change(self._context, self._namespaces.key("", name), decide, actor=ACTOR)
+            await edit(
+                self._context,
+                place,
+                uid=metadata["uid"],
+                change_it=change,
+                actor=ACTOR,
+                subresource=subresource,
+            )
         except StatusError as error:
             if error.code != 404:
                 raise
-            raise _Elsewhere from None
-
-    def _without_finalizer(self, writer: Writer, kv: KeyValue) -> Decision:
-        old, new = decode(self._namespaces, kv), decode(self._namespaces, kv)
-        spec = new.setdefault("spec", {})
-        left = [one for one in spec.get("finalizers") or () if one != FINALIZER]
-        if left:
-            spec["finalizers"] = left
-        else:
-            spec.pop("finalizers", None)
-        return prepare_changed(self._namespaces, new, old, writer=writer, warnings=[])
+            raise Elsewhere from None

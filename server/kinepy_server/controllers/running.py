@@ -2,19 +2,33 @@
 
 import asyncio
 import logging
+import os
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 
 from kinepy.errors import StoreClosed
 from kinepy_server.context import Context
+from kinepy_server.controllers.accounts import keep_default_accounts, publish_root_ca
 from kinepy_server.controllers.bootstrap import make_bootstrap_objects
+from kinepy_server.controllers.events import expire_events
+from kinepy_server.controllers.garbage import collect_garbage
+from kinepy_server.controllers.leadership import Candidate
 from kinepy_server.controllers.namespaces import control_namespaces
 
 _log = logging.getLogger("kinepy.controllers")
-_RESTART_DELAY_S = 1.0
+_RESTART_FIRST_S, _RESTART_MAX_S = 1.0, 30.0
+_HEALTHY_S = 60.0
 
-CONTROLLERS: Mapping[str, Callable[[Context], Awaitable[None]]] = {"namespaces": control_namespaces}
-"""Each runs until it is cancelled. One that fails is told and started again."""
+CONTROLLERS: Mapping[str, Callable[[Context], Awaitable[None]]] = {
+    "events": expire_events,
+    "garbagecollector": collect_garbage,
+    "namespaces": control_namespaces,
+    "rootca": publish_root_ca,
+    "serviceaccounts": keep_default_accounts,
+}
+"""Each runs until it is cancelled, in one process at a time. One that fails is told and started again."""
 
 ALL_CONTROLLERS = frozenset(CONTROLLERS)
 
@@ -23,22 +37,42 @@ ALL_CONTROLLERS = frozenset(CONTROLLERS)
 async def running_controllers(context: Context, names: Collection[str]) -> AsyncIterator[None]:
     """Make the bootstrap objects, then run the named controllers until the block ends."""
     await make_bootstrap_objects(context)
-    tasks = [asyncio.create_task(_keep_running(context, name)) for name in sorted(names)]
+    candidate = Candidate(context.store, name=f"{socket.gethostname()} {os.getpid()}")
+    tasks = [
+        asyncio.create_task(_keep_running(context, candidate, name), name=f"controller {name}")
+        for name in sorted(names)
+        if name != "rootca" or context.settings.root_ca
+    ]
     try:
         yield
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await candidate.close()
 
 
-async def _keep_running(context: Context, name: str) -> None:
+async def _keep_running(context: Context, candidate: Candidate, name: str) -> None:
+    clock, pause_s = context.clock, _RESTART_FIRST_S
     while True:
+        started = clock.monotonic()
         try:
-            await CONTROLLERS[name](context)
+            await candidate.lead(name, partial(_act, context, name))
         except StoreClosed:
             return
         except Exception:
             # A supervisor: whatever went wrong is told, and the controller begins anew from the stored state.
             _log.exception("the %s controller failed and starts again", name)
-            await context.clock.sleep(_RESTART_DELAY_S)
+            context.controllers.failed(name)
+        pause_s = _RESTART_FIRST_S if clock.monotonic() - started > _HEALTHY_S else pause_s
+        await clock.sleep(pause_s)
+        pause_s = min(2 * pause_s, _RESTART_MAX_S)
+
+
+async def _act(context: Context, name: str) -> None:
+    leading = context.controllers.leading
+    leading[name] = True
+    try:
+        await CONTROLLERS[name](context)
+    finally:
+        leading[name] = False
