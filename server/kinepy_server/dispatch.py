@@ -36,6 +36,10 @@ HANDLERS: Mapping[str, Mapping[str, Handler]] = {
 }
 """Subresource -> verb -> handler. Which of them a resource has is the registry's affair."""
 
+ACTIONS: dict[str, Handler] = {}
+"""What is done when an object is created of a kind that is never stored, by the name that messages use for
+its resource, such as `tokenreviews.authentication.k8s.io`."""
+
 _NEEDS_NAME = {"list": False, "deletecollection": False, "create": False}
 
 
@@ -93,6 +97,8 @@ def find_handler(resource: Resource, request: Request) -> Handler:
     subresource = request.subresource
     served = resource.subresources[subresource].verbs if subresource else resource.verbs
     handler = HANDLERS.get(subresource, {}).get(verb)
+    if verb == "create" and not subresource and not resource.stored:
+        handler = ACTIONS.get(resource.qualified)
     if handler is None or verb not in served or request.method == "HEAD":
         raise method_not_allowed()
     if not subresource and not _address_fits(resource, request):

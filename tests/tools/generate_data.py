@@ -4,8 +4,8 @@
 
 FACTS is a folder with resources, behaviours, tables, field_selectors, schemas and protobuf .json; ANSWERS
 holds recorded answers, from which the descriptions of Table columns are taken. What is taken over is said
-by `data/enabled.json`: resource keys, which resource stores another one's objects, and key prefixes that
-are not `/registry/<plural>`. Everything else follows, so a further type is a further line there.
+by `data/enabled.json`: resources that are left out, which resource stores another one's objects, and key
+prefixes that are not `/registry/<plural>`. Everything else follows from the facts.
 """
 
 import json
@@ -15,8 +15,25 @@ from pathlib import Path
 from typing import Any
 
 DATA = Path(__file__).parents[2] / "server" / "kinepy_server" / "data"
-ALWAYS = ("meta.v1.DeleteOptions", "meta.v1.Status", "authentication.v1.TokenRequest")
+ALWAYS = (
+    "meta.v1.DeleteOptions", "meta.v1.Status", "meta.v1.WatchEvent", "authentication.v1.TokenRequest",
+    "autoscaling.v1.Scale", "policy.v1.Eviction",
+)  # fmt: skip
 """Types in use beside the resources': options of a delete, answers, and what subresources take."""
+MESSAGES = (
+    "runtime.TypeMeta", "meta.v1.PartialObjectMetadata", "meta.v1.PartialObjectMetadataList",
+    "meta.v1beta1.PartialObjectMetadataList", "meta.v1.APIVersions", "meta.v1.APIGroup", "meta.v1.APIGroupList",
+    "meta.v1.APIResourceList",
+)  # fmt: skip
+"""Types that only travel as protobuf messages: envelopes, partial metadata, discovery."""
+ORDINARY = {
+    "name_rule": "dnsSubdomain", "unconditional_update": True, "create_on_update": False, "has_generation": False,
+    "delete_returns": "Status",
+}  # fmt: skip
+"""Behaviour of what is never stored, which nobody can observe."""
+DEFAULT_COLUMNS = [["Name", "string", "name", 0], ["Created At", "date", "", 0]]
+"""The columns of types that have none of their own."""
+STATUS_METADATA = ("annotations", "finalizers", "labels")
 
 Json = dict[str, Any]
 
@@ -76,8 +93,9 @@ def schema_names(schemas: Json) -> dict[str, str]:
 
 
 def resource_entry(key: str, facts: Mapping[str, Json], enabled: Json, schema: str) -> Json:
-    fact, behaviour = facts["resources"]["resources"][key], facts["behaviours"]["resources"][key]
-    selectors = facts["field_selectors"]["resources"][key]
+    fact = facts["resources"]["resources"][key]
+    behaviour = facts["behaviours"]["resources"].get(key, ORDINARY)
+    selectors = facts["field_selectors"]["resources"].get(key, {"accepted": [], "errorForm": "A"})
     storage = enabled["storage"].get(key, key)
     stored = facts["resources"]["resources"][storage]
     entry = {
@@ -90,7 +108,7 @@ def resource_entry(key: str, facts: Mapping[str, Json], enabled: Json, schema: s
         "storageVersionHash": fact.get("storageVersionHash", ""),
         "subresources": fact["subresources"],
         "keyPrefix": enabled["prefixes"].get(storage, f"/registry/{stored['plural']}"),
-        "storageVersion": stored["storageGroupVersion"],
+        "storageVersion": api_version(stored) if "storageGroupVersion" in stored else "",
         "schema": schema,
         "nameRule": behaviour["name_rule"],
         "unconditionalUpdate": behaviour["unconditional_update"],
@@ -100,7 +118,27 @@ def resource_entry(key: str, facts: Mapping[str, Json], enabled: Json, schema: s
         "defaultPropagation": behaviour.get("default_propagation", "Background"),
         "fieldLabels": selectors["accepted"],
         "fieldLabelError": facts["field_selectors"]["errorForms"][selectors["errorForm"]],
+        "rules": rules_of(behaviour),
     }
+
+
+def api_version(fact: Json) -> str:
+    return f"{fact['group']}/{fact['version']}" if fact["group"] else str(fact["version"])
+
+
+def rules_of(behaviour: Json) -> Json:
+    """What a type's strategy does; what most types do is left out."""
+    written = behaviour.get("status_subresource", {})
+    rules = {
+        "generationBy": behaviour.get("generation_bumped_by", ["spec"]),
+        "generationStartsAbsent": "generation_fact" in behaviour,
+        "keepsStatusOnCreate": behaviour.get("status_reset_on_create") is False,
+        "finalizers": behaviour.get("finalizers_added_on_create", []),
+        "annotations": behaviour.get("annotations_added_on_create", {}),
+        "statusKeeps": [part for part in STATUS_METADATA if written.get(f"{part}_written") is False],
+    }
+    ordinary = {"generationBy": ["spec"]}
+    return {name: value for name, value in rules.items() if value != ordinary.get(name, type(value)())}
 
 
 def references(shape: Json) -> Iterator[str]:
@@ -155,7 +193,10 @@ def schema_tables(facts: Mapping[str, Json], roots: Iterable[str]) -> Json:
         definitions[name] = entry
         shapes |= {shape: schemas["shapes"][shape] for shape in properties.values()}
     special = {
-        name: kind for kind, names in schemas["special"].items() if isinstance(names, list) for name in names
+        name: "anyJSON" if kind.startswith("anyJSON") else kind
+        for kind, names in schemas["special"].items()
+        if isinstance(names, (list, dict))
+        for name in names
     }
     kinds: dict[str, list[str]] = {}
     for name in schema_names(schemas):
@@ -192,11 +233,12 @@ def main(facts_folder: Path, answers: Path) -> None:
     facts = {name: read(facts_folder, name) for name in names}
     enabled, by_kind = read(DATA, "enabled"), schema_names(facts["schemas"])
     descriptions, resources = column_descriptions(answers), {}
-    for key in enabled["resources"]:
+    for key in sorted(facts["resources"]["resources"].keys() - set(enabled["skipped"])):
         fact = facts["resources"]["resources"][key]
         schema = by_kind[f"{fact['group']}/{fact['version']}/{fact['kind']}"]
         entry = resource_entry(key, facts, enabled, schema)
-        entry["columns"] = columns_of(facts["tables"]["resources"].get(key, {}), descriptions)
+        columns = columns_of(facts["tables"]["resources"].get(key, {}), descriptions)
+        entry["columns"] = [] if facts["tables"]["resources"].get(key, {}).get("default_printer") else columns
         resources[key] = entry
     served = {(entry["group"], entry["version"]) for entry in resources.values()}
     groups = [
@@ -205,9 +247,15 @@ def main(facts_folder: Path, answers: Path) -> None:
         if any(name == group["group"] for name, _ in served)
     ]
     roots = sorted({entry["schema"] for entry in resources.values()} | set(ALWAYS))
-    write("resources", {"groups": groups, "resources": resources})
+    lists = sorted(
+        f"{entry['schema'].rpartition('.')[0]}.{entry['listKind']}"
+        for entry in resources.values()
+        if entry["listKind"]
+    )
+    default_columns = columns_of({"columns": DEFAULT_COLUMNS}, descriptions)
+    write("resources", {"defaultColumns": default_columns, "groups": groups, "resources": resources})
     write("schemas", schema_tables(facts, roots))
-    write("protobuf", protobuf_tables(facts, [*roots, "runtime.TypeMeta"]))
+    write("protobuf", protobuf_tables(facts, [*roots, *lists, *MESSAGES]))
 
 
 if __name__ == "__main__":

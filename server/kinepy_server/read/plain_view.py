@@ -9,7 +9,7 @@ import orjson
 from kinepy import KeyValue
 from kinepy_server.objects.codec import items_bytes, object_bytes, object_bytes_at
 from kinepy_server.read.view import CHUNK_ITEMS, ListMeta, bookmark_metadata
-from kinepy_server.resources.resource import Resource
+from kinepy_server.resources.resource import JsonObject, Resource
 from kinepy_server.schema.decode import empty_object
 
 
@@ -49,12 +49,22 @@ class PlainView:
             self._resource.kind.encode(),
             self._resource.api_version.encode(),
             metadata,
-            _always_shown(self._resource.schema),
+            _always_shown(self._resource.schema, orjson.dumps(self._resource.bookmark_values)),
         )
 
 
 @cache
-def _always_shown(schema: str) -> bytes:
-    """The members that an object of a schema has besides its metadata though nothing was set, and its end."""
+def _always_shown(schema: str, values: bytes) -> bytes:
+    """The members that an object of a schema has besides its metadata though nothing was set, and its end;
+    `values` is the JSON of those that are not empty."""
     members = {name: value for name, value in empty_object(schema).items() if name != "metadata"}
+    _put(members, orjson.loads(values))
     return b"," + orjson.dumps(members)[1:] if members else b"}"
+
+
+def _put(members: JsonObject, values: JsonObject) -> None:
+    for name, value in values.items():
+        if isinstance(value, dict):
+            _put(members.setdefault(name, {}), value)
+        else:
+            members[name] = value

@@ -69,15 +69,19 @@ class TableView:
         )
 
     def _row(self, kv: KeyValue, revision: int, now: float) -> bytes:
-        cells = cells_of(self._resource, decode_at(self._resource, kv, revision), now)
+        obj = decode_at(self._resource, kv, revision)
+        marks = self._resource.row_conditions
+        conditions = marks(obj) if marks is not None else None
+        return row_bytes(cells_of(self._resource, obj, now), self._shown(kv, revision), conditions=conditions)
+
+    def _shown(self, kv: KeyValue, revision: int) -> bytes:
         match self._include:
             case "None":
-                return row_bytes(cells)
+                return b"null"
             case "Object":
-                return row_bytes(cells, object_bytes_at(self._resource, kv, revision))
+                return object_bytes_at(self._resource, kv, revision)
             case _:
-                partial = partial_object(kv.value, revision=revision, api_version=self._api_version)
-                return row_bytes(cells, partial)
+                return partial_object(kv.value, revision=revision, api_version=self._api_version)
 
     def _now(self) -> float:
         return self._clock.now_us() / 1e6

@@ -5,16 +5,20 @@ from functools import cache
 from typing import Any
 
 from kinepy_server.data import table
-from kinepy_server.resources import cells, events
+from kinepy_server.resources import autoscaling, events
+from kinepy_server.resources.cells import CELLS
+from kinepy_server.resources.cells.pods import pod_conditions
 from kinepy_server.resources.field_labels import field_labels
 from kinepy_server.resources.registry import Group, Registry
 from kinepy_server.resources.resource import Column, JsonObject, Resource, Strategy, Subresource
 from kinepy_server.resources.strategies.configmap import ConfigMapStrategy
 from kinepy_server.resources.strategies.event import CoreEventStrategy, EventStrategy
+from kinepy_server.resources.strategies.hooks import HOOKS
 from kinepy_server.resources.strategies.lease import LeaseStrategy
 from kinepy_server.resources.strategies.namespace import NamespaceStrategy
 from kinepy_server.resources.strategies.plain import PlainStrategy
 from kinepy_server.resources.strategies.secret import SecretStrategy
+from kinepy_server.resources.strategies.typed import Hooks, Rules, TypeStrategy
 
 Conversion = Callable[[JsonObject], JsonObject]
 
@@ -23,25 +27,32 @@ STRATEGIES: Mapping[str, Strategy] = {
     "v1/events": CoreEventStrategy(),
     "v1/namespaces": NamespaceStrategy(),
     "v1/secrets": SecretStrategy(),
+    "v1/serviceaccounts": PlainStrategy(),
     "coordination.k8s.io/v1/leases": LeaseStrategy(),
     "events.k8s.io/v1/events": EventStrategy(),
 }
-"""Types that do more than all types do; the others have a `PlainStrategy`."""
-
-CELLS: Mapping[str, cells.Cells] = {
-    "v1/configmaps": cells.configmap,
-    "v1/events": cells.core_event,
-    "v1/namespaces": cells.namespace,
-    "v1/secrets": cells.secret,
-    "v1/serviceaccounts": cells.name_and_age,
-    "coordination.k8s.io/v1/leases": cells.lease,
-    "events.k8s.io/v1/events": cells.event,
-}
+"""Small types that are written often; the others have a `TypeStrategy`."""
 
 CONVERSIONS: Mapping[str, tuple[Conversion, Conversion]] = {
+    "autoscaling/v1/horizontalpodautoscalers": (autoscaling.from_v2, autoscaling.to_v2),
     "events.k8s.io/v1/events": (events.from_core, events.to_core),
 }
 """Resources kept in another version than their own: from storage, to storage."""
+
+_ENDPOINTS_DEPRECATED = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
+WARNINGS: Mapping[str, Mapping[str, str]] = {
+    "v1/endpoints": dict.fromkeys(
+        ("create", "update", "patch", "get", "list", "watch"), _ENDPOINTS_DEPRECATED
+    ),
+}
+
+_ONE_REPLICA = {"spec": {"replicas": 0}}
+BOOKMARK_VALUES: Mapping[str, JsonObject] = {
+    "apps/v1/deployments": _ONE_REPLICA,
+    "apps/v1/replicasets": _ONE_REPLICA,
+    "apps/v1/statefulsets": _ONE_REPLICA,
+}
+"""Fields that the original's internal types always have."""
 
 
 @cache
@@ -81,14 +92,30 @@ def _resource(key: str, entry: Mapping[str, Any]) -> Resource:
         field_labels=field_labels(key, entry["fieldLabels"]),
         selects_namespace="metadata.namespace" in entry["fieldLabels"],
         field_label_error=entry["fieldLabelError"],
-        strategy=STRATEGIES.get(key, PLAIN_STRATEGY),
+        strategy=STRATEGIES.get(key) or _strategy(entry),
         schema=entry["schema"],
-        columns=tuple(Column(c[0], c[1], c[2], c[4], c[3]) for c in entry["columns"]),
+        columns=tuple(map(Column.of, entry["columns"])),
         cells=CELLS.get(key),
+        row_conditions=pod_conditions if key == "v1/pods" else None,
+        warnings=WARNINGS.get(key, {}),
+        bookmark_values=BOOKMARK_VALUES.get(key, {}),
     )
 
 
-PLAIN_STRATEGY = PlainStrategy()
+def _strategy(entry: Mapping[str, Any]) -> TypeStrategy:
+    rules = entry["rules"]
+    return TypeStrategy(
+        entry["schema"],
+        Rules(
+            generation_by=rules.get("generationBy", ("spec",)),
+            has_generation=entry["hasGeneration"] or rules.get("generationStartsAbsent", False),
+            keeps_status_on_create=rules.get("keepsStatusOnCreate", False),
+            finalizers=rules.get("finalizers", ()),
+            annotations=rules.get("annotations", {}),
+            status_keeps=rules.get("statusKeeps", ()),
+        ),
+        HOOKS.get(entry["schema"], Hooks()),
+    )
 
 
 def _subresource(name: str, entry: Mapping[str, Any]) -> Subresource:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 JsonObject = dict[str, Any]
 
-INTERNAL_PACKAGES = {"": "core", "events.k8s.io": "core"}
+INTERNAL_PACKAGES = {"": "core", "events.k8s.io": "core", "flowcontrol.apiserver.k8s.io": "flowcontrol"}
 """Groups whose internal types are not in a package named like the group's first label."""
 
 
@@ -34,6 +34,12 @@ class Column:
     format: str
     description: str
     priority: int
+
+    @classmethod
+    def of(cls, row: Sequence[Any]) -> "Column":
+        """A column from a row of the data file."""
+        name, kind, text_format, priority, description = row
+        return cls(name, kind, text_format, description, priority)
 
 
 class Strategy(Protocol):
@@ -95,7 +101,8 @@ class Resource:
     key_prefix: str
     """The store's prefix without trailing slash, such as `/registry/configmaps`; namespace and name follow."""
     storage_api_version: str
-    """apiVersion of what is stored; where it differs from this one, `from_storage` and `to_storage` convert."""
+    """apiVersion of what is stored, empty when nothing is; where it differs from this one, `from_storage` and
+    `to_storage` convert."""
     from_storage: Callable[[JsonObject], JsonObject] | None = None
     to_storage: Callable[[JsonObject], JsonObject] | None = None
 
@@ -123,6 +130,17 @@ class Resource:
     columns: Sequence[Column] = ()
     cells: Callable[[JsonObject, float], Sequence[Any]] | None = None
     """The Table cells of an object at an instant (seconds since 1970)."""
+    row_conditions: Callable[[JsonObject], Sequence[Mapping[str, str]] | None] | None = None
+    """What is true of the whole row of an object, such as that it has ended."""
+    warnings: Mapping[str, str] = field(default_factory=dict)
+    """Verb -> what to warn its client of."""
+    bookmark_values: JsonObject = field(default_factory=dict)
+    """What bookmarks show besides the fields that are always shown."""
+
+    @property
+    def stored(self) -> bool:
+        """Whether there are objects of it; the others are actions, such as reviews."""
+        return bool(self.storage_api_version)
 
     @property
     def api_version(self) -> str:

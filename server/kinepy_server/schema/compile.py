@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any, TypeAlias
 
 from kinepy_server.schema.go_json import kind_of
+from kinepy_server.schema.quantity import MILLI, NANO, canonical
 from kinepy_server.schema.scalars import base64_text
 from kinepy_server.schema.times import time_text
 from kinepy_server.schema.types import Kind, Property, Type, type_named
@@ -90,8 +91,9 @@ def _shown_when_absent(prop: Property) -> bool:
 
 
 def _hidden_when_empty(prop: Property) -> bool:
-    """Whether the encoder leaves the field out when it holds the zero value."""
-    if prop.omit_zero:
+    """Whether the encoder leaves the field out, or shows null, when it holds the zero value."""
+    # An empty list or map does not survive storing: where it must be shown, it is null.
+    if prop.omit_zero or prop.type.kind in (Kind.LIST, Kind.MAP):
         return True
     return prop.omit_empty and not prop.pointer and prop.type.kind not in (Kind.OBJECT, Kind.INT_OR_STRING)
 
@@ -173,7 +175,9 @@ def _member(of: Type) -> Decoder:
 
 def _map(of: Type) -> Decoder:
     items, go = _items(of), of.go
-    element, of_texts = _member(items), items.kind is Kind.STRING
+    of_texts = items.kind is Kind.STRING
+    # Amounts of resources are counted in thousandths at the finest.
+    element = _amount(MILLI) if items.kind is Kind.QUANTITY else _member(items)
 
     def decode(value: Any, path: Path, problems: list[str]) -> Any:
         if type(value) is not dict:
@@ -282,8 +286,11 @@ def _int_or_string(of: Type) -> Decoder:
 
 
 def _quantity(of: Type) -> Decoder:
-    # The canonical form is the business of the types that have quantities.
-    return lambda value, path, problems: value if type(value) is str else str(value)
+    return _amount(NANO)
+
+
+def _amount(finest: int) -> Decoder:
+    return lambda value, path, problems: canonical(value if type(value) is str else str(value), finest=finest)
 
 
 _FACTORIES: Mapping[Kind, Callable[[Type], Decoder]] = {

@@ -4,22 +4,17 @@ Columns and cells are the resource's. Column definitions are encoded once per re
 parse of the object.
 """
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
 from typing import Any, Literal
 
 import orjson
 
+from kinepy_server.data import table
 from kinepy_server.errors import bad_request
 from kinepy_server.resources.resource import Column, JsonObject, Resource
 
 IncludeObject = Literal["None", "Metadata", "Object"]
-
-NAME_AND_CREATED = (
-    Column("Name", "string", "name", "", 0),
-    Column("Created At", "date", "", "", 0),
-)
-"""The columns of types that have none of their own."""
 
 
 def include_object(text: str) -> IncludeObject:
@@ -45,13 +40,21 @@ def cells_of(resource: Resource, obj: JsonObject, now: float) -> Sequence[Any]:
     return metadata.get("name", ""), metadata.get("creationTimestamp")
 
 
-def row_bytes(cells: Sequence[Any], shown: bytes = b"null") -> bytes:
+def row_bytes(
+    cells: Sequence[Any], shown: bytes = b"null", *, conditions: Sequence[Mapping[str, str]] | None = None
+) -> bytes:
     """A row; `shown` is the JSON of its object: whole, partial metadata, or null."""
+    if conditions:
+        return b'{"cells":%b,"conditions":%b,"object":%b}' % (
+            orjson.dumps(cells),
+            orjson.dumps(conditions),
+            shown,
+        )
     return b'{"cells":%b,"object":%b}' % (orjson.dumps(cells), shown)
 
 
 def table_head(resource: Resource, metadata: bytes, *, api_version: str, columns: bool = True) -> bytes:
-    """What comes before the rows of a Table; then come `[`, the rows, `]`, or `null` for none, and `}`.
+    """What comes before the rows of a Table; then come `[`, the rows, `]` and `}`.
 
     `metadata` is the JSON of its list metadata. Without `columns` the definitions are null, as in all events of
     a watch but the first.
@@ -67,14 +70,20 @@ def table_head(resource: Resource, metadata: bytes, *, api_version: str, columns
 def table_bytes(
     resource: Resource, rows: Sequence[bytes], *, metadata: bytes, api_version: str, columns: bool = True
 ) -> bytes:
-    """A whole Table of rows."""
+    """A whole Table of rows. Types without columns of their own have null rows when there are none."""
     head = table_head(resource, metadata, api_version=api_version, columns=columns)
-    return b"%b[%b]}" % (head, b",".join(rows)) if rows else head + b"null}"
+    return b"%b[%b]}" % (head, b",".join(rows)) if rows or resource.cells is not None else head + b"null}"
 
 
 def column_definitions(columns: Sequence[Column]) -> bytes:
     """The JSON of column definitions."""
-    return _encoded(tuple(columns or NAME_AND_CREATED))
+    return _encoded(tuple(columns or name_and_created()))
+
+
+@cache
+def name_and_created() -> Sequence[Column]:
+    """The columns of types that have none of their own."""
+    return [Column.of(row) for row in table("resources")["defaultColumns"]]
 
 
 @lru_cache(maxsize=1024)

@@ -1,13 +1,11 @@
-"""The Table cells of the built-in types, in the order of their columns."""
+"""The cells of the smallest types, and of events."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from kinepy_server.resources.durations import since
 from kinepy_server.resources.events import to_core
 from kinepy_server.resources.resource import JsonObject
-
-Cells = Callable[[JsonObject, float], Sequence[Any]]
 
 
 def _name(obj: JsonObject) -> str:

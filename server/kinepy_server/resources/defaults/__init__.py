@@ -1,0 +1,1 @@
+"""Defaults: what the server fills in where a client said nothing, by type."""

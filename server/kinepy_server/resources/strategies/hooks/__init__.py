@@ -1,0 +1,8 @@
+"""What only code can say about single types, by the name of their schema."""
+
+from collections.abc import Mapping
+
+from kinepy_server.resources.strategies.hooks import jobs, pods, storage, workloads
+from kinepy_server.resources.strategies.typed import Hooks
+
+HOOKS: Mapping[str, Hooks] = {**jobs.HOOKS, **pods.HOOKS, **storage.HOOKS, **workloads.HOOKS}

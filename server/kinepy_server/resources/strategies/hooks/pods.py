@@ -1,0 +1,106 @@
+"""Pods: what the server decides of a new one, and what its subresources change."""
+
+from collections.abc import Mapping
+
+from kinepy_server.resources.resource import JsonObject
+from kinepy_server.resources.strategies.hooks.quality import quality_class
+from kinepy_server.resources.strategies.typed import Hooks
+
+EVICTED_AFTER_S = 300
+TROUBLES = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+PRIORITIES = {"system-cluster-critical": 2000000000, "system-node-critical": 2000001000}
+
+
+def _create(pod: JsonObject) -> None:
+    _admit(pod["spec"])
+    pod["status"] = {"phase": "Pending", "qosClass": quality_class(pod["spec"])}
+    if pod["spec"].get("schedulingGates"):
+        pod["status"]["conditions"] = [_gated()]
+
+
+def _gated() -> JsonObject:
+    return {
+        "type": "PodScheduled",
+        "status": "False",
+        "lastProbeTime": None,
+        "lastTransitionTime": None,
+        "reason": "SchedulingGated",
+        "message": "Scheduling is blocked due to non-empty scheduling gates",
+    }
+
+
+def _admit(spec: JsonObject) -> None:
+    """Priority, and how long a pod stays on a node in trouble."""
+    if spec.get("priority") is None:
+        spec["priority"] = PRIORITIES.get(spec.get("priorityClassName", ""), 0)
+    if spec.get("preemptionPolicy") is None:
+        spec["preemptionPolicy"] = "PreemptLowerPriority"
+    tolerations = spec.setdefault("tolerations", [])
+    for trouble in TROUBLES:
+        if not any(_tolerates(one, trouble) for one in tolerations):
+            tolerations.append(
+                {
+                    "key": trouble,
+                    "operator": "Exists",
+                    "effect": "NoExecute",
+                    "tolerationSeconds": EVICTED_AFTER_S,
+                }
+            )
+
+
+def _tolerates(toleration: JsonObject, key: str) -> bool:
+    return bool(toleration.get("key", key) == key and toleration.get("effect", "NoExecute") == "NoExecute")
+
+
+def _update(new: JsonObject, old: JsonObject) -> None:
+    """What admission filled in stays when a client leaves it out."""
+    for name in ("priority", "preemptionPolicy"):
+        if new["spec"].get(name) is None and old["spec"].get(name) is not None:
+            new["spec"][name] = old["spec"][name]
+
+
+def _ephemeral(new: JsonObject, old: JsonObject) -> None:
+    containers = new["spec"].get("ephemeralContainers")
+    _restore(new, old)
+    new["spec"] = dict(new["spec"])
+    if containers:
+        new["spec"]["ephemeralContainers"] = containers
+    else:
+        new["spec"].pop("ephemeralContainers", None)
+
+
+def _resize(new: JsonObject, old: JsonObject) -> None:
+    wanted = {
+        field: {c.get("name"): c for c in new["spec"].get(field) or ()}
+        for field in ("containers", "initContainers")
+    }
+    _restore(new, old)
+    spec = new["spec"] = dict(new["spec"])
+    for field, by_name in wanted.items():
+        if spec.get(field):
+            spec[field] = [_resized(one, by_name.get(one.get("name"))) for one in spec[field]]
+
+
+def _resized(container: JsonObject, wanted: JsonObject | None) -> JsonObject:
+    if wanted is None:
+        return container
+    kept = {name: value for name, value in container.items() if name not in ("resources", "resizePolicy")}
+    return kept | {name: wanted[name] for name in ("resources", "resizePolicy") if name in wanted}
+
+
+def _restore(new: JsonObject, old: JsonObject) -> None:
+    """Take everything but the metadata's bookkeeping from the stored object."""
+    new["spec"] = old["spec"]
+    fields = new["metadata"].get("managedFields")
+    new["metadata"] = {**old["metadata"], "resourceVersion": new["metadata"].get("resourceVersion", "")}
+    if fields is not None:
+        new["metadata"]["managedFields"] = fields
+
+
+HOOKS: Mapping[str, Hooks] = {
+    "v1.Pod": Hooks(
+        create=_create,
+        update=_update,
+        subresources={"ephemeralcontainers": _ephemeral, "resize": _resize},
+    ),
+}
