@@ -11,7 +11,7 @@ from kinepy.errors import KeyNotFound
 from kinepy_server.auth.authenticate import EveryoneIsAdmin
 from kinepy_server.auth.kubeconfig import kubeconfig, url_of
 from kinepy_server.controllers import ALL_CONTROLLERS
-from kinepy_server.controllers.bootstrap import NAMESPACES
+from kinepy_server.controllers.bootstrap import lasting_keys
 from kinepy_server.resources.builtins import builtin_registry
 from kinepy_server.server import serve
 from kinepy_server.server_settings import ServerSettings
@@ -84,9 +84,7 @@ class BackgroundServer:
 
 async def delete_objects(store: Store) -> None:
     """Delete every object that a fresh server does not have."""
-    namespaces = builtin_registry().lookup("", "v1", "namespaces")
-    assert namespaces is not None, "namespaces are always served"
-    kept = {namespaces.key("", name) for name in NAMESPACES}
+    kept = lasting_keys(builtin_registry(), ServerSettings())
     found = await store.range(ALL_OBJECTS, keys_only=True)
     await asyncio.gather(*(_delete(store, item.key) for item in found.items if item.key not in kept))
 

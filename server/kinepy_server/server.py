@@ -4,6 +4,7 @@ import asyncio
 import socket
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import uvicorn
@@ -79,7 +80,8 @@ async def serve(
     tls: tuple[Path, Path | None] | None = None,
 ) -> None:
     """Serve until `stop`: watches are ended first, then running requests get `GRACE_S` to finish."""
-    context = Context(store, builtin_registry(), settings)
+    host, port = sock.getsockname()[:2]
+    context = Context(store, builtin_registry(), replace(settings, served_address=f"{host}:{port}"))
     metrics = HttpMetrics(served_by(context.registry))
     app = create_app(
         context,

@@ -12,6 +12,8 @@ from kinepy_server.cli.plan import Plan
 from kinepy_server.cli.problems import Problem
 from kinepy_server.seams import Authenticate
 
+CA_FILE = "ca.crt"
+
 
 @dataclass(frozen=True, slots=True)
 class Tls:
@@ -23,11 +25,12 @@ class Tls:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The identity of a server. `tls` is None for plain HTTP."""
+    """The identity of a server. `tls` is None for plain HTTP; `root_ca` is what is published to trust it by."""
 
     url: str
     authenticate: Authenticate
     tls: Tls | None
+    root_ca: str = ""
 
 
 def prepare(plan: Plan, *, clock: Clock) -> Identity:
@@ -50,7 +53,8 @@ def _insecure(plan: Plan) -> Identity:
     url = served_url(plan)
     admin_token(plan.data / "admin.token")
     write_private(plan.data / "kubeconfig", kubeconfig(url))
-    return Identity(url, EveryoneIsAdmin(), None)
+    ca = plan.data / "pki" / CA_FILE
+    return Identity(url, EveryoneIsAdmin(), None, ca.read_text() if ca.exists() else "")
 
 
 def _secure(plan: Plan, *, clock: Clock) -> Identity:
@@ -60,7 +64,7 @@ def _secure(plan: Plan, *, clock: Clock) -> Identity:
     users = dict(token_file(plan.token_file)) if plan.token_file else {}
     users[token] = ADMIN
     write_private(plan.data / "kubeconfig", kubeconfig(url, ca_pem=ca_pem, token=token))
-    return Identity(url, TokenAuthenticator(users), tls)
+    return Identity(url, TokenAuthenticator(users), tls, ca_pem)
 
 
 def _tls(plan: Plan, *, clock: Clock) -> tuple[Tls, str]:

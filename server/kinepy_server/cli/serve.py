@@ -91,7 +91,7 @@ async def _serve(
                 sock,
                 authenticate=identity.authenticate,
                 controllers=plan.controllers,
-                settings=plan.server_settings,
+                settings=replace(plan.server_settings, root_ca=identity.root_ca),
                 stop=stop,
                 on_ready=ready,
                 tls=None if tls is None else (tls.certificate, tls.key),

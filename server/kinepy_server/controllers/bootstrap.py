@@ -1,28 +1,60 @@
 """The objects that every server has from its first start."""
 
+from collections.abc import Iterator
+
 from kinepy.errors import KeyExists
 from kinepy_server.apply.managed_fields import Writer
 from kinepy_server.context import Context
+from kinepy_server.controllers.accounts import ACCOUNT
+from kinepy_server.controllers.bootstrap_service import service_objects
 from kinepy_server.objects.times import timestamp
+from kinepy_server.resources.registry import Registry
+from kinepy_server.resources.resource import JsonObject, Resource
+from kinepy_server.server_settings import ServerSettings
 from kinepy_server.writes.prepare import prepare_new
 from kinepy_server.writes.versions import ServedVersions
 
 NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 MANAGER = "kinepy"
+SERVICE_MANAGER = "kube-apiserver"
 
 
 async def make_bootstrap_objects(context: Context) -> None:
-    """Make the system's namespaces. Of many processes that start at once one makes each, the others find it."""
-    resource = context.registry.lookup("", "v1", "namespaces")
-    assert resource is not None, "namespaces are always served"
-    for name in NAMESPACES:
-        key = resource.key("", name)
+    """Make what is missing. Of many processes that start at once one makes each, the others find it."""
+    for resource, obj, manager in bootstrap_objects(context.registry, context.settings):
+        metadata = obj["metadata"]
+        key = resource.key(metadata.get("namespace", ""), metadata["name"])
         if await context.store.get(key) is not None:
             continue
         versions = ServedVersions(context.registry, resource)
-        writer = Writer(MANAGER, versions, "", timestamp(context.clock.now_us()))
-        value = prepare_new(resource, {"metadata": {"name": name}}, writer, warnings=[])
+        writer = Writer(manager, versions, "", timestamp(context.clock.now_us()))
+        value = prepare_new(resource, obj, writer, warnings=[])
         try:
             await context.store.create(key, value, actor=MANAGER)
         except KeyExists:
             continue
+
+
+def bootstrap_objects(
+    registry: Registry, settings: ServerSettings
+) -> Iterator[tuple[Resource, JsonObject, str]]:
+    """The objects, each with its resource and the manager of its fields."""
+    namespaces = registry.lookup("", "v1", "namespaces")
+    assert namespaces is not None, "namespaces are always served"
+    for name in NAMESPACES:
+        yield namespaces, {"metadata": {"name": name}}, MANAGER
+    for (group, version, plural), obj in service_objects(settings):
+        resource = registry.lookup(group, version, plural)
+        if resource is not None:
+            yield resource, obj, SERVICE_MANAGER
+
+
+def lasting_keys(registry: Registry, settings: ServerSettings) -> set[bytes]:
+    """The keys of what every server has after its first start, controllers and all."""
+    keys = {
+        resource.key(obj["metadata"].get("namespace", ""), obj["metadata"]["name"])
+        for resource, obj, _ in bootstrap_objects(registry, settings)
+    }
+    accounts = registry.lookup("", "v1", "serviceaccounts")
+    assert accounts is not None, "service accounts are always served"
+    return keys | {accounts.key(namespace, ACCOUNT) for namespace in NAMESPACES}
