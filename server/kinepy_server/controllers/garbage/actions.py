@@ -47,7 +47,7 @@ class Actions:
         if finalizer == ORPHAN:
             await self._orphan(place, metadata["uid"])
         elif finalizer == FOREGROUND:
-            await self._finish_foreground(place, metadata["uid"])
+            await self._finish_foreground(place, key, metadata["uid"])
         elif "deletionTimestamp" not in metadata:
             await self._judge(place, kv, metadata)
 
@@ -69,9 +69,11 @@ class Actions:
             raise Unserved
         await self._edit(place, metadata_of(kv.value)["uid"], without_owners((owner,)), action="unlink")
 
-    async def _finish_foreground(self, place: Place, uid: str) -> None:
+    async def _finish_foreground(self, place: Place, key: bytes, uid: str) -> None:
         """An owner that no dependent holds up any more goes."""
-        if not self._graph.blocking(uid):
+        if self._graph.circular(key):
+            await self._edit(place, uid, unblocked, action="unblock")
+        elif not self._graph.blocking(uid):
             await self._edit(place, uid, without_finalizer(FOREGROUND), action="finish")
 
     # --- dependents

@@ -105,6 +105,24 @@ class Graph:
         node = self._nodes.get(key)
         return node is not None and node.uid in self._waiting
 
+    def circular(self, key: bytes) -> bool:
+        """Whether an object that waits for its dependents is, through others that wait, one of them itself."""
+        node = self._nodes.get(key)
+        ahead = list(self._waiting_owners(node))
+        seen: set[str] = set()
+        while ahead:
+            uid = ahead.pop()
+            if node is not None and uid == node.uid:
+                return True
+            if uid not in seen:
+                seen.add(uid)
+                ahead += self._waiting_owners(self._nodes.get(self._waiting[uid]))
+        return False
+
+    def _waiting_owners(self, node: Node | None) -> Iterable[str]:
+        owners = node.owners if node is not None else ()
+        return [owner.uid for owner in owners if owner.blocks and owner.uid in self._waiting]
+
     def note(self, kv: KeyValue) -> list[bytes]:
         """An object as it is now."""
         owned, dying = _OWNED in kv.value, _DYING in kv.value
