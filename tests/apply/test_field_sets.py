@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kinepy_server.apply.compare import compare
-from kinepy_server.apply.field_set import FieldSet, difference, intersection, paths, read_fields, union
+from kinepy_server.apply.field_set import FieldSet, difference, read_fields, union
 from kinepy_server.apply.managed_fields import manager_of
 from kinepy_server.schema.types import type_named
 
