@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from kinepy_server.apply.apply import apply
+from kinepy_server.apply.apply import Applied, apply
 from kinepy_server.apply.conflicts import ApplyConflict
 from kinepy_server.apply.field_set import FieldSet, has_self
 from kinepy_server.apply.managed_fields import Writer, track_update
@@ -91,15 +91,12 @@ class Both:
         flat = reference.pruned(all_paths, self.owners.get(own, frozenset()), held)
         written = reference.written(self.flat, flat)
         conflicts = {owner: fields & written for owner, fields in others.items() if fields & written}
-        try:
-            applied = apply(self.object, config, writer=self.writer(manager), force=force)
-        except ApplyConflict as error:
-            assert not force
-            assert self._told(error) == conflicts
-            if len(self.owners) == 1 and ("before-first-apply", "Update") in self.owners:
+        applied, told = self._applied(manager, config, force=force)
+        assert told == ({} if force else conflicts)
+        if applied is None:
+            if list(self.owners) == [("before-first-apply", "Update")]:
                 self.owners = {}
             return
-        assert force or not conflicts
         self._release(flat)
         self._own(own, claims)
         obj = self.object if applied.object is None else decoded(self.of, applied.object)
@@ -107,11 +104,15 @@ class Both:
         self.object, self.flat = {**obj, "metadata": metadata}, reference.emptied(all_paths, flat)
         self.exists = True
 
-    def _told(self, error: ApplyConflict) -> Owners:
-        return {
-            (one.entry["manager"], one.entry["operation"]): frozenset(paths_of(self.of, one.fields))
-            for one in error.conflicts
-        }
+    def _applied(self, manager: str, config: Any, *, force: bool) -> tuple[Applied | None, Owners]:
+        """What the product makes of it: a result, or conflicts."""
+        try:
+            return apply(self.object, config, writer=self.writer(manager), force=force), {}
+        except ApplyConflict as error:
+            return None, {
+                (one.entry["manager"], one.entry["operation"]): frozenset(paths_of(self.of, one.fields))
+                for one in error.conflicts
+            }
 
     def _release(self, new: reference.Flat) -> None:
         lost = reference.written(self.flat, new) | reference.removed(self.flat, new)
