@@ -15,6 +15,7 @@ from starlette.routing import Router
 
 from kinepy.errors import KinepyError
 from kinepy_server.answer import Receive, Send, Streams, error_response, send_response
+from kinepy_server.auth.user import User
 from kinepy_server.body import read_body
 from kinepy_server.context import Context
 from kinepy_server.controllers import ALL_CONTROLLERS, running_controllers
@@ -27,7 +28,7 @@ from kinepy_server.objects.uids import new_uid
 from kinepy_server.request import Request
 from kinepy_server.request_info import decode_path, parse_query, parse_request
 from kinepy_server.response import TEXT, Response, StreamResponse
-from kinepy_server.seams import Authenticate, Authorize, Observer, Page
+from kinepy_server.seams import CLIENT_CERTIFICATE, Authenticate, Authorize, Observer, Page
 from kinepy_server.websocket import WebSocketAsHttp
 
 Scope: TypeAlias = Mapping[str, Any]
@@ -154,9 +155,11 @@ class Application:
             raise timeout("request did not complete within the allotted timeout") from None
 
     async def _handle(self, request: Request, scope: Scope, receive: Receive) -> Response | StreamResponse:
-        user = self._authenticate(request.headers, _client_certificate(scope))
-        if user is None:
-            raise unauthorized()
+        user = self._authenticate(request.headers, scope.get(CLIENT_CERTIFICATE))
+        if not isinstance(user, User):
+            user = await user if user is not None else None
+            if user is None:
+                raise unauthorized()
         request.user = user
         self._authorize(request)
         if request.method in _BODY_METHODS:
@@ -184,9 +187,3 @@ def _understand(request: Request, scope: Scope) -> None:
         request.group, request.version, request.resource = info.group, info.version, info.resource
         request.namespace, request.name = info.namespace, info.name
         request.subresource, request.extra_path = info.subresource, info.extra
-
-
-def _client_certificate(scope: Scope) -> bytes | None:
-    tls = scope.get("extensions", {}).get("tls")
-    chain = tls.get("client_cert_chain") if tls else None
-    return chain[0].encode() if chain else None

@@ -8,8 +8,8 @@ from queue import SimpleQueue
 
 from kinepy import KeyRange, Store, open_store
 from kinepy.errors import KeyNotFound
-from kinepy_server.auth.authenticate import EveryoneIsAdmin
 from kinepy_server.auth.kubeconfig import kubeconfig, url_of
+from kinepy_server.auth.setup import INSECURE
 from kinepy_server.controllers import ALL_CONTROLLERS
 from kinepy_server.controllers.bootstrap import lasting_keys
 from kinepy_server.resources.builtins import builtin_registry
@@ -74,7 +74,7 @@ class BackgroundServer:
                 await serve(
                     self._store,
                     sock,
-                    authenticate=EveryoneIsAdmin(),
+                    security=INSECURE,
                     controllers=ALL_CONTROLLERS,
                     settings=ServerSettings(),
                     stop=self._stop,

@@ -7,6 +7,7 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from kinepy_server.one_piece import OnePiece
+from kinepy_server.seams import CLIENT_CERTIFICATE
 
 TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Type: text/plain; charset=utf-8\r\n"
@@ -33,6 +34,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     """Ends connections whose head is too large (431) or does not come to its end in time.
 
     The bounds are kube-apiserver's. A head that arrives in one piece costs two method calls and no timer.
+    The application is told the client's certificate.
     """
 
     head_bytes_max = 1024 * 1024
@@ -43,10 +45,14 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._reading_head = True
         self._head_bytes = 0
         self._deadline: asyncio.TimerHandle | None = None
+        self._certificate: bytes | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn does
         """A connection that says nothing at all is ended too."""
         super().connection_made(transport)
+        tls = transport.get_extra_info("ssl_object")
+        # The handshake is over, and it has verified the certificate; there is no other handshake later.
+        self._certificate = tls.getpeercert(binary_form=True) if tls is not None else None
         self._deadline = self.loop.call_later(self.head_timeout_s, self._too_slow)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -73,6 +79,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._head_bytes = 0
         self._unset_deadline()
         super().on_headers_complete()
+        if self._certificate is not None:
+            self.scope[CLIENT_CERTIFICATE] = self._certificate  # type: ignore[typeddict-unknown-key]  # ours
         # The answer to HEAD has no body for its head to wait for.
         if self.cycle is not None and self.scope["method"] != "HEAD":
             self.cycle.transport = OnePiece(self.transport)  # type: ignore[assignment]  # what it needs of one

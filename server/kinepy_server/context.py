@@ -3,14 +3,20 @@
 import asyncio
 from dataclasses import dataclass, field
 from random import Random
+from typing import TYPE_CHECKING
 
 from kinepy import Store
 from kinepy.clock import Clock, SystemClock
+from kinepy_server.auth.accounts import AccountTokens
+from kinepy_server.auth.identity import Identity
 from kinepy_server.line_cache import LineCache
 from kinepy_server.metrics_controllers import ControllerMetrics
 from kinepy_server.resources.registry import Registry
 from kinepy_server.server_settings import ServerSettings
 from kinepy_server.turns import Turns
+
+if TYPE_CHECKING:
+    from kinepy_server.auth.signing import SigningKey
 
 
 @dataclass(slots=True)
@@ -25,8 +31,17 @@ class Context:
     shutdown: asyncio.Event = field(default_factory=asyncio.Event)
     """Set it when the server is about to stop: all streams then end cleanly, before connections are closed."""
     lines: LineCache = field(init=False)
+    identity: Identity = field(init=False)
+    """Everybody may everything until it is set otherwise; tokens are then signed by a key of this process."""
     turns: Turns = field(default_factory=Turns)
     controllers: ControllerMetrics = field(default_factory=ControllerMetrics)
 
     def __post_init__(self) -> None:
         self.lines = LineCache(self.settings.watch_line_cache_bytes)
+        self.identity = Identity(AccountTokens(_own_key, self.store, self.registry, clock=self.clock))
+
+
+def _own_key() -> "SigningKey":
+    from kinepy_server.auth.signing import new_signing_key
+
+    return new_signing_key()

@@ -18,8 +18,14 @@ Handler: TypeAlias = Callable[[Context, Request, Resource], Awaitable[Answer]]
 PageHandler: TypeAlias = Callable[[Context, Request], Awaitable[Answer]]
 """A handler of a path that is no resource, such as discovery, /version or /healthz."""
 
-Authenticate: TypeAlias = Callable[[Mapping[str, str], bytes | None], User | None]
-"""Headers and client certificate (DER) to the user; None when credentials are wrong. Answers from memory."""
+Authenticate: TypeAlias = Callable[[Mapping[str, str], bytes | None], User | Awaitable[User | None] | None]
+"""Headers and client certificate (DER) to the user; None when credentials are wrong.
+
+Answers from memory nearly always; an awaitable comes where the store must be asked.
+"""
+
+CLIENT_CERTIFICATE = "kinepy.client_certificate"
+"""The key of an ASGI scope under which the verified certificate (DER) of the client stands, if it showed one."""
 
 Authorize: TypeAlias = Callable[[Request], None]
 """Raises the 403 StatusError when `request.user` may not do the request. Answers from memory."""

@@ -2,16 +2,17 @@
 
 import asyncio
 import socket
+import ssl
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 
 import uvicorn
 
 from kinepy import Store
 from kinepy_server.app import create_app
-from kinepy_server.auth.impersonate import authorize_impersonating
+from kinepy_server.auth.setup import Security, guarding
+from kinepy_server.auth.tls import Tls
 from kinepy_server.bounded_http import BoundedHttpProtocol
 from kinepy_server.context import Context
 from kinepy_server.discovery import discovery_pages
@@ -22,7 +23,7 @@ from kinepy_server.openapi import openapi_pages
 from kinepy_server.request import Request
 from kinepy_server.resources.builtins import builtin_registry
 from kinepy_server.resources.registry import Registry
-from kinepy_server.seams import Authenticate, Page
+from kinepy_server.seams import Page
 from kinepy_server.server_settings import ServerSettings
 from kinepy_server.version import handle_version
 
@@ -72,30 +73,31 @@ async def serve(
     store: Store,
     sock: socket.socket,
     *,
-    authenticate: Authenticate,
+    security: Security,
     controllers: Collection[str],
     settings: ServerSettings,
     stop: asyncio.Event,
     on_ready: Callable[[], None],
-    tls: tuple[Path, Path | None] | None = None,
+    tls: Tls | None = None,
 ) -> None:
     """Serve until `stop`: watches are ended first, then running requests get `GRACE_S` to finish."""
     host, port = sock.getsockname()[:2]
     context = Context(store, builtin_registry(), replace(settings, served_address=f"{host}:{port}"))
     metrics = HttpMetrics(served_by(context.registry))
-    app = create_app(
-        context,
-        authenticate=authenticate,
-        authorize=authorize_impersonating,
-        pages=pages(metrics),
-        controllers=controllers,
-        observer=metrics,
-    )
-    server = HttpServer(_config(app, tls), on_ready=on_ready)
-    async with asyncio.TaskGroup() as tasks:
-        stopper = tasks.create_task(_stop_cleanly(server, context, stop))
-        await server.serve([sock])
-        stopper.cancel()
+    async with guarding(context, security) as guard:
+        app = create_app(
+            context,
+            authenticate=guard.authenticate,
+            authorize=guard.authorize,
+            pages=pages(metrics),
+            controllers=controllers,
+            observer=metrics,
+        )
+        server = HttpServer(_config(app, tls), on_ready=on_ready)
+        async with asyncio.TaskGroup() as tasks:
+            stopper = tasks.create_task(_stop_cleanly(server, context, stop))
+            await server.serve([sock])
+            stopper.cancel()
 
 
 async def _stop_cleanly(server: HttpServer, context: Context, stop: asyncio.Event) -> None:
@@ -123,8 +125,8 @@ def pages(metrics: HttpMetrics) -> Sequence[Page]:
     return [*discovery_pages(), *openapi_pages(), version, *health, Page("/metrics", MetricsPage(metrics))]
 
 
-def _config(app: object, tls: tuple[Path, Path | None] | None) -> uvicorn.Config:
-    certificate, key = tls or (None, None)
+def _config(app: object, tls: Tls | None) -> uvicorn.Config:
+    client_ca = tls.client_ca if tls is not None else None
     return uvicorn.Config(
         app,  # type: ignore[arg-type]  # uvicorn's protocol for ASGI is narrower than ASGI
         http=BoundedHttpProtocol,
@@ -140,6 +142,8 @@ def _config(app: object, tls: tuple[Path, Path | None] | None) -> uvicorn.Config
         backlog=BACKLOG,
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=GRACE_S,
-        ssl_certfile=certificate,
-        ssl_keyfile=key,
+        ssl_certfile=tls.certificate if tls is not None else None,
+        ssl_keyfile=tls.key if tls is not None else None,
+        ssl_ca_certs=str(client_ca) if client_ca is not None else None,
+        ssl_cert_reqs=ssl.CERT_OPTIONAL if client_ca is not None else ssl.CERT_NONE,
     )

@@ -11,7 +11,8 @@ from kinepy import open_store
 from kinepy_server.answer import Streams
 from kinepy_server.app import create_app
 from kinepy_server.auth.authenticate import ADMIN, EveryoneIsAdmin
-from kinepy_server.auth.authorize import authorize
+from kinepy_server.auth.authorize import Access
+from kinepy_server.auth.authorizer import AlwaysAllow
 from kinepy_server.context import Context
 from kinepy_server.deadline import parse_duration
 from kinepy_server.errors import StatusError
@@ -245,7 +246,7 @@ async def test_streams_end_cleanly_when_the_server_stops() -> None:
 async def test_shutdown_ends_open_watches() -> None:
     async with open_store("sqlite:///:memory:") as store:
         context = Context(store, builtin_registry())
-        app = create_app(context, authenticate=EveryoneIsAdmin(), authorize=authorize, controllers=())
+        app = create_app(context, authenticate=EveryoneIsAdmin(), authorize=Access(AlwaysAllow()), controllers=())
         lifespan, started = Connection(), asyncio.Event()
         stop = asyncio.Event()
 

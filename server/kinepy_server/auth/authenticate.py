@@ -1,9 +1,11 @@
-"""From credentials to a user (AUTH-1, AUTH-2)."""
+"""From credentials to a user (AUTH-1, AUTH-2): a client certificate, else a bearer token, else nobody."""
 
 import base64
 import binascii
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping
 
+from kinepy_server.auth.accounts import AccountTokens, InvalidToken
+from kinepy_server.auth.certificates import CertificateUsers
 from kinepy_server.auth.user import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED, User
 
 ADMIN = User("admin", (MASTERS, AUTHENTICATED))
@@ -11,35 +13,72 @@ NOBODY = User(ANONYMOUS, (UNAUTHENTICATED,))
 WEBSOCKET_TOKEN_PREFIX = "base64url.bearer.authorization.k8s.io."
 
 
-class TokenAuthenticator:
-    """Knows users by bearer token; who shows none is anonymous, who shows a wrong one is refused."""
+class Authenticator:
+    """Knows users by certificate and by token; who shows neither is anonymous, who shows a wrong one is refused."""
 
-    def __init__(self, users: Mapping[str, User]) -> None:
+    def __init__(
+        self,
+        users: Mapping[str, User],
+        *,
+        accounts: AccountTokens | None = None,
+        certificates: CertificateUsers | None = None,
+        anonymous: User | None = NOBODY,
+    ) -> None:
+        """`users` are found by token; `anonymous` is None where anonymous requests are refused."""
         # Found by hash, so that the time a lookup takes tells nothing of how much of a token was right. The
         # usual spelling of the whole header is looked up first: it is there on every request.
         self._users = dict(users)
         self._by_header = {f"Bearer {token}": user for token, user in users.items()}
+        self._accounts, self._certificates, self._anonymous = accounts, certificates, anonymous
 
-    def __call__(self, headers: Mapping[str, str], client_certificate: object = None) -> User | None:
-        """The user of a request with these (lower-case) headers; None when its token is wrong."""
+    def __call__(
+        self, headers: Mapping[str, str], client_certificate: bytes | None = None
+    ) -> "User | Awaitable[User | None] | None":
+        """The user of a request with these (lower-case) headers; None when its credentials are wrong.
+
+        Only the token of a service account needs more than memory: then the answer is to be awaited.
+        """
+        if client_certificate is not None and self._certificates is not None:
+            good, user = self._certificates.user(client_certificate)
+            if not good or user is not None:
+                return user if good else None
         header = headers.get("authorization")
         if header is not None and (user := self._by_header.get(header)) is not None:
             return user
         token = bearer_token(header or "") or websocket_token(headers.get("sec-websocket-protocol", ""))
-        return self._users.get(token) if token else NOBODY
+        if not token:
+            return self._anonymous
+        user = self._users.get(token)
+        return user if user is not None else self._account(token)
+
+    def _account(self, token: str) -> "Awaitable[User | None] | None":
+        # Two dots are what tokens of service accounts have, and few others.
+        if self._accounts is None or token.count(".") != 2:
+            return None
+        return self._account_user(self._accounts, token)
+
+    async def _account_user(self, accounts: AccountTokens, token: str) -> User | None:
+        try:
+            found = await accounts.user(token)
+        except InvalidToken:
+            return None
+        return found[0] if found is not None else None
+
+    def token_user(self, token: str) -> User | None:
+        """The user of one of the tokens that are kept, not of a service account's."""
+        return self._users.get(token)
 
 
 class EveryoneIsAdmin:
     """Takes every request for one of the admin, whatever it shows: `--insecure`."""
 
-    def __call__(self, headers: Mapping[str, str], client_certificate: object = None) -> User | None:
+    def __call__(self, headers: Mapping[str, str], client_certificate: bytes | None = None) -> User:
         """The admin."""
         return ADMIN
 
-
-def authenticated(name: str, groups: Sequence[str] = (), *, uid: str = "") -> User:
-    """A user with the group that all authenticated users are in."""
-    return User(name, tuple(dict.fromkeys((*groups, AUTHENTICATED))), uid)
+    def token_user(self, token: str) -> User | None:
+        """The admin."""
+        return ADMIN
 
 
 def bearer_token(header: str) -> str:

@@ -1,36 +1,50 @@
-"""Whether a user may do a request (AUTH-3): the admins everything, others what the public rules say."""
+"""Whether the user of a request may do it, and the 403 that tells what not (AUTH-3)."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kinepy_server.auth.user import AUTHENTICATED, MASTERS, UNAUTHENTICATED
+from kinepy_server.auth.actions import Action, Attributes
+from kinepy_server.auth.authorizer import Authorizer
+from kinepy_server.auth.impersonate import PREFIX, impersonated, wanted
+from kinepy_server.auth.user import User
 from kinepy_server.errors import StatusError, forbidden
 from kinepy_server.request import Request
+from kinepy_server.request_info import selected_name
+
+_ON_COLLECTIONS = frozenset(("list", "watch", "deletecollection"))
 
 
-@dataclass(frozen=True, slots=True)
-class PathRule:
-    """Members of a group may `get` paths; a pattern that ends with `*` stands for all that begin like it."""
+class Access:
+    """Lets requests pass, or raises what forbids them: impersonation first, then the user's own rights."""
 
-    group: str
-    paths: Sequence[str]
+    def __init__(self, authorizer: Authorizer) -> None:
+        self._authorizer = authorizer
 
-    def allows(self, path: str) -> bool:
-        """Whether the rule covers a path."""
-        return any(
-            path.startswith(pattern[:-1]) if pattern.endswith("*") else path == pattern
-            for pattern in self.paths
-        )
+    def __call__(self, request: Request) -> None:
+        """Raise the 403 of a request that its user, or the one it acts as, may not do."""
+        for name in request.headers:
+            if name[:12] == PREFIX:
+                request.user = impersonated(request.user, wanted(request.headers), require=self._require)
+                break
+        if not self._authorizer.allows(request.user, request):
+            self._look_closer(request)
+
+    def _look_closer(self, request: Request) -> None:
+        """A list that asks for one object by its name needs the right to that one only (HTTP-2)."""
+        name = selected_name(request.query) if request.verb in _ON_COLLECTIONS and not request.name else ""
+        self._require(request.user, _named(request, name) if name else request)
+
+    def _require(self, user: User, action: Attributes) -> None:
+        if not self._authorizer.allows(user, action):
+            raise refusal(user, action, self._authorizer.explain(user, action).reason)
 
 
-HEALTH = ("/healthz", "/healthz/*", "/livez", "/livez/*", "/readyz", "/readyz/*", "/version", "/version/")
-DISCOVERY = ("/api", "/api/*", "/apis", "/apis/*", "/openapi", "/openapi/*")
-
-# What the original's bootstrap roles `system:public-info-viewer` and `system:discovery` grant.
-PUBLIC_RULES = (
-    PathRule(UNAUTHENTICATED, HEALTH),
-    PathRule(AUTHENTICATED, HEALTH + DISCOVERY),
-)
+def refusal(user: User, action: Attributes, reason: str = "") -> StatusError:
+    """The original's 403."""
+    why = _escaped(_why(user, action))
+    why = f"{why}: {reason}" if reason else why
+    if action.is_resource:
+        return forbidden(_Asked(action.group, action.resource), action.name, why)
+    return StatusError(403, "Forbidden", f"forbidden: {why}", details={})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,37 +60,25 @@ class _Asked:
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
 
-def authorize(request: Request) -> None:
-    """Raise the 403 that tells a user what it may not do."""
-    if not may(request):
-        raise refusal(request)
+def _named(request: Request, name: str) -> Action:
+    return Action(
+        request.verb,
+        request.group,
+        request.resource,
+        subresource=request.subresource,
+        namespace=request.namespace,
+        name=name,
+    )
 
 
-def may(request: Request) -> bool:
-    """Whether the request's user may do it."""
-    groups = request.user.groups
-    if MASTERS in groups:
-        return True
-    if request.is_resource or request.method not in ("GET", "HEAD"):
-        return False
-    return any(rule.group in groups and rule.allows(request.path) for rule in PUBLIC_RULES)
-
-
-def refusal(request: Request) -> StatusError:
-    """The original's 403 for a request."""
-    why = _escaped(_why(request))
-    if request.is_resource:
-        return forbidden(_Asked(request.group, request.resource), request.name, why)
-    return StatusError(403, "Forbidden", f"forbidden: {why}", details={})
-
-
-def _why(request: Request) -> str:
-    user = request.user.name
-    if not request.is_resource:
-        return f'User "{user}" cannot {request.verb} path "{request.path}"'
-    resource = f"{request.resource}/{request.subresource}" if request.subresource else request.resource
-    scope = f'in the namespace "{request.namespace}"' if request.namespace else "at the cluster scope"
-    return f'User "{user}" cannot {request.verb} resource "{resource}" in API group "{request.group}" {scope}'
+def _why(user: User, action: Attributes) -> str:
+    if not action.is_resource:
+        return f'User "{user.name}" cannot {action.verb} path "{action.path}"'
+    resource = f"{action.resource}/{action.subresource}" if action.subresource else action.resource
+    scope = f'in the namespace "{action.namespace}"' if action.namespace else "at the cluster scope"
+    return (
+        f'User "{user.name}" cannot {action.verb} resource "{resource}" in API group "{action.group}" {scope}'
+    )
 
 
 def _escaped(text: str) -> str:

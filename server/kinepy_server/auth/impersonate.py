@@ -1,18 +1,24 @@
 """Acting as another user by request headers (AUTH-6)."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from urllib.parse import unquote
 
-from kinepy_server.auth.authorize import authorize, may, refusal
-from kinepy_server.auth.user import ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, User
+from kinepy_server.auth.actions import Action
+from kinepy_server.auth.user import (
+    ANONYMOUS,
+    AUTHENTICATED,
+    SERVICE_ACCOUNT_PREFIX,
+    UNAUTHENTICATED,
+    User,
+    service_account_groups,
+)
 from kinepy_server.errors import bad_request
-from kinepy_server.request import Request
 
 PREFIX = "impersonate-"
 EXTRA_PREFIX = "impersonate-extra-"
-SERVICE_ACCOUNT_PREFIX = "system:serviceaccount:"
+_GROUP = "authentication.k8s.io"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,15 +29,6 @@ class Wanted:
     groups: Sequence[str] = ()
     uid: str = ""
     extra: Mapping[str, Sequence[str]] = field(default_factory=dict)
-
-
-def authorize_impersonating(request: Request) -> None:
-    """As `authorize`, for the user that the headers name if the user of the request may act as that one."""
-    for name in request.headers:
-        if name[:12] == PREFIX:
-            request.user = impersonated(request, wanted(request.headers))
-            break
-    authorize(request)
 
 
 def wanted(headers: Mapping[str, str]) -> Wanted:
@@ -50,43 +47,31 @@ def wanted(headers: Mapping[str, str]) -> Wanted:
     )
 
 
-def impersonated(request: Request, ask: Wanted) -> User:
-    """The user to act as. Raises 400 when none is named, 403 when the request's user may not."""
+def impersonated(user: User, ask: Wanted, *, require: Callable[[User, Action], None]) -> User:
+    """The user to act as. `require` raises the 403 of what `user` may not do; 400 when none is named."""
     if not ask.user:
         if ask.groups or ask.uid or ask.extra:
             raise bad_request(f"requested {_go_syntax(ask)} without impersonating a user name")
-        return request.user
-    for question in _questions(request, ask):
-        if not may(question):
-            raise refusal(question)
+        return user
+    for action in _actions(ask):
+        require(user, action)
     return User(ask.user, _groups(ask), ask.uid, ask.extra)
 
 
-def _questions(request: Request, ask: Wanted) -> Iterator[Request]:
-    """One request of the verb `impersonate` for each thing that is asked for, in the original's order."""
-    question = replace(
-        request,
-        is_resource=True,
-        verb="impersonate",
-        group="",
-        version="v1",
-        subresource="",
-        namespace="",
-        name="",
-    )
+def _actions(ask: Wanted) -> Iterator[Action]:
+    """What must be allowed: the verb `impersonate` for each thing that is asked for, in the original's order."""
     account = _service_account(ask.user)
     if account is not None:
-        yield replace(question, resource="serviceaccounts", namespace=account[0], name=account[1])
+        yield Action("impersonate", "", "serviceaccounts", namespace=account[0], name=account[1])
     else:
-        yield replace(question, resource="users", name=ask.user)
+        yield Action("impersonate", "", "users", name=ask.user)
     for group in ask.groups:
-        yield replace(question, resource="groups", name=group)
-    question = replace(question, group="authentication.k8s.io")
+        yield Action("impersonate", "", "groups", name=group)
     for key, values in ask.extra.items():
         for value in values:
-            yield replace(question, resource="userextras", subresource=key, name=value)
+            yield Action("impersonate", _GROUP, "userextras", subresource=key, name=value)
     if ask.uid:
-        yield replace(question, resource="uids", name=ask.uid)
+        yield Action("impersonate", _GROUP, "uids", name=ask.uid)
 
 
 def _service_account(user: str) -> tuple[str, str] | None:
@@ -100,7 +85,7 @@ def _groups(ask: Wanted) -> Sequence[str]:
     groups = list(ask.groups)
     account = _service_account(ask.user)
     if account is not None and not groups:
-        groups = ["system:serviceaccounts", f"system:serviceaccounts:{account[0]}"]
+        groups = list(service_account_groups(account[0]))
     if ask.user == ANONYMOUS:
         implied = () if UNAUTHENTICATED in groups else (UNAUTHENTICATED,)
     else:

@@ -5,9 +5,8 @@ import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
-from kinepy_server.auth.authenticate import authenticated
 from kinepy_server.auth.files import write_private
-from kinepy_server.auth.user import User
+from kinepy_server.auth.user import User, authenticated
 
 TOKEN_BYTES = 32
 

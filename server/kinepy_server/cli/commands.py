@@ -46,7 +46,9 @@ def serve(
     tls_cert: o.TlsCert = None,
     tls_key: o.TlsKey = None,
     tls_san: o.TlsSan = None,
+    client_ca: o.ClientCa = None,
     token_file: o.TokenFile = None,
+    authorization_mode: o.AuthorizationMode = "RBAC",
     advertise_url: o.AdvertiseUrl = None,
     settings: o.Set = None,
 ) -> None:
@@ -69,7 +71,9 @@ def serve(
             insecure_anywhere=insecure_anywhere,
             tls=(tls_cert, tls_key),
             tls_san=tls_san or [],
+            client_ca=client_ca,
             token_file=token_file,
+            authorization_mode=authorization_mode,
             advertise_url=advertise_url,
             settings=settings or [],
         )

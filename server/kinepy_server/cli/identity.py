@@ -1,26 +1,18 @@
 """Who may connect, and the files that tell clients how: certificates, tokens, kubeconfig."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from kinepy.clock import Clock
-from kinepy_server.auth.authenticate import ADMIN, EveryoneIsAdmin, TokenAuthenticator
+from kinepy_server.auth.authenticate import ADMIN
 from kinepy_server.auth.files import write_private
 from kinepy_server.auth.kubeconfig import client_host, kubeconfig, url_of
+from kinepy_server.auth.setup import INSECURE, Security
+from kinepy_server.auth.tls import Tls
 from kinepy_server.auth.tokens import admin_token, token_file
 from kinepy_server.cli.plan import Plan
 from kinepy_server.cli.problems import Problem
-from kinepy_server.seams import Authenticate
 
 CA_FILE = "ca.crt"
-
-
-@dataclass(frozen=True, slots=True)
-class Tls:
-    """The files to serve TLS with. `key` is None when the certificate's file holds it too."""
-
-    certificate: Path
-    key: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +20,7 @@ class Identity:
     """The identity of a server. `tls` is None for plain HTTP; `root_ca` is what is published to trust it by."""
 
     url: str
-    authenticate: Authenticate
+    security: Security
     tls: Tls | None
     root_ca: str = ""
 
@@ -54,27 +46,31 @@ def _insecure(plan: Plan) -> Identity:
     admin_token(plan.data / "admin.token")
     write_private(plan.data / "kubeconfig", kubeconfig(url))
     ca = plan.data / "pki" / CA_FILE
-    return Identity(url, EveryoneIsAdmin(), None, ca.read_text() if ca.exists() else "")
+    return Identity(url, INSECURE, None, ca.read_text() if ca.exists() else "")
 
 
 def _secure(plan: Plan, *, clock: Clock) -> Identity:
+    from kinepy_server.auth.signing import ensure_signing_key
+
     url = served_url(plan)
     tls, ca_pem = _tls(plan, clock=clock)
+    key = ensure_signing_key(plan.data / "pki")
     token = admin_token(plan.data / "admin.token")
     users = dict(token_file(plan.token_file)) if plan.token_file else {}
     users[token] = ADMIN
     write_private(plan.data / "kubeconfig", kubeconfig(url, ca_pem=ca_pem, token=token))
-    return Identity(url, TokenAuthenticator(users), tls, ca_pem)
+    security = Security(users=users, find_key=lambda: key, mode=plan.authorization_mode)
+    return Identity(url, security, tls, ca_pem)
 
 
 def _tls(plan: Plan, *, clock: Clock) -> tuple[Tls, str]:
     """What to serve with, and what clients are to trust."""
     if plan.tls_cert is not None:
-        return Tls(plan.tls_cert, plan.tls_key), plan.tls_cert.read_text()
+        return Tls(plan.tls_cert, plan.tls_key, plan.client_ca), plan.tls_cert.read_text()
     from urllib.parse import urlsplit
 
     from kinepy_server.auth.pki import ensure_pki, utc_now
 
     advertised = urlsplit(served_url(plan)).hostname or ""
     files = ensure_pki(plan.data / "pki", [plan.host, advertised, *plan.tls_san], now=utc_now(clock.now_us()))
-    return Tls(files.chain), files.ca.read_text()
+    return Tls(files.chain, client_ca=plan.client_ca or files.ca), files.ca.read_text()

@@ -72,6 +72,22 @@ TlsSan = Annotated[
         "--tls-san", envvar="KINEPY_TLS_SAN", help="A further name or address in the certificate; repeatable."
     ),
 ]
+ClientCa = Annotated[
+    Path | None,
+    typer.Option(
+        "--client-ca",
+        envvar="KINEPY_CLIENT_CA",
+        help="CA of client certificates, PEM. [default: the server's own CA in the data folder]",
+    ),
+]
+AuthorizationMode = Annotated[
+    str,
+    typer.Option(
+        "--authorization-mode",
+        envvar="KINEPY_AUTHORIZATION_MODE",
+        help="RBAC, or AlwaysAllow: every user that is known may do everything.",
+    ),
+]
 TokenFile = Annotated[
     Path | None,
     typer.Option(

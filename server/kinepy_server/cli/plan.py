@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from kinepy import Settings
+from kinepy_server.auth.authorizer import MODES
 from kinepy_server.auth.kubeconfig import is_loopback
 from kinepy_server.cli.places import database_url, is_memory
 from kinepy_server.cli.problems import Problem
@@ -26,7 +27,9 @@ class Plan:
     tls_cert: Path | None
     tls_key: Path | None
     tls_san: Sequence[str]
+    client_ca: Path | None
     token_file: Path | None
+    authorization_mode: str
     advertise_url: str | None
     settings: Settings
     server_settings: ServerSettings
@@ -43,7 +46,9 @@ def make_plan(
     insecure_anywhere: bool,
     tls: tuple[Path | None, Path | None],
     tls_san: Sequence[str],
+    client_ca: Path | None,
     token_file: Path | None,
+    authorization_mode: str,
     advertise_url: str | None,
     settings: Sequence[str],
 ) -> Plan:
@@ -59,6 +64,8 @@ def make_plan(
         raise Problem("--workers needs a database that processes can share: use an SQLite file or PostgreSQL")
     if (tls[0] is None) != (tls[1] is None):
         raise Problem("--tls-cert and --tls-key belong together: give both or neither")
+    if authorization_mode not in MODES:
+        raise Problem(f"there is no authorization mode {authorization_mode!r}: write {' or '.join(MODES)}")
     store_settings, server_settings = apply_settings(settings)
     return Plan(
         data=data,
@@ -71,7 +78,9 @@ def make_plan(
         tls_cert=tls[0],
         tls_key=tls[1],
         tls_san=tls_san,
+        client_ca=client_ca,
         token_file=token_file,
+        authorization_mode=authorization_mode,
         advertise_url=advertise_url.rstrip("/") if advertise_url else None,
         settings=store_settings,
         server_settings=server_settings,

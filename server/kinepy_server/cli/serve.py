@@ -83,16 +83,15 @@ async def _serve(
         gc.freeze()
         on_ready()
 
-    tls = identity.tls
     async with open_store(plan.database, plan.settings) as store:
         if not stop.is_set():
             await serve(
                 store,
                 sock,
-                authenticate=identity.authenticate,
+                security=identity.security,
                 controllers=plan.controllers,
                 settings=replace(plan.server_settings, root_ca=identity.root_ca),
                 stop=stop,
                 on_ready=ready,
-                tls=None if tls is None else (tls.certificate, tls.key),
+                tls=identity.tls,
             )

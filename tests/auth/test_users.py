@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from kinepy_server.auth.authenticate import ADMIN, NOBODY, EveryoneIsAdmin, TokenAuthenticator, authenticated
+from kinepy_server.auth.authenticate import ADMIN, NOBODY, Authenticator, EveryoneIsAdmin
 from kinepy_server.auth.tokens import BadTokenFile, admin_token, token_file
+from kinepy_server.auth.user import authenticated
 
 JANE = authenticated("jane", ["dev"], uid="u1")
-authenticate = TokenAuthenticator({"s3cret": JANE})
+authenticate = Authenticator({"s3cret": JANE})
 
 
 def websocket(token: bytes) -> dict[str, str]:

@@ -2,21 +2,23 @@
 
 import pytest
 
-from kinepy_server.auth.authenticate import ADMIN, authenticated
-from kinepy_server.auth.impersonate import authorize_impersonating
-from kinepy_server.auth.user import User
+from kinepy_server.auth.authenticate import ADMIN
+from kinepy_server.auth.authorize import Access
+from kinepy_server.auth.user import User, authenticated
 from kinepy_server.errors import StatusError
 from kinepy_server.request import Request
+from tests.auth.rbac import fresh_authorizer
 
 JANE = authenticated("jane")
 VERSION = "/version"
+authorize = Access(fresh_authorizer())
 
 
 def acting(who: User, /, **headers: str) -> User:
     """The user as whom a request for a public path is done."""
     names = {f"impersonate-{name.replace('_', '-')}": value for name, value in headers.items()}
     request = Request("GET", VERSION, {}, names, who, verb="get")
-    authorize_impersonating(request)
+    authorize(request)
     return request.user
 
 

@@ -1,0 +1,17 @@
+"""What TLS is served with."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Tls:
+    """The files to serve TLS with.
+
+    `key` is None when the certificate's file holds it too. Clients may show certificates of `client_ca`; one of
+    another authority is refused by the handshake. Without it none is asked for.
+    """
+
+    certificate: Path
+    key: Path | None = None
+    client_ca: Path | None = None
