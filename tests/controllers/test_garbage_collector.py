@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from kinepy_server.context import Context
+from kinepy_server.resources.registry import Registry
 from tests.controllers.objects import delete, gone, key_of, make, names, owner, settled, until
 from tests.http.writing import Api, api_over
 
@@ -86,6 +87,20 @@ async def test_an_owner_whose_type_is_not_served_is_never_taken_for_absent(
     await make(api, "child", {**STRANGER, "apiVersion": "example.com/v1", "kind": "Widget"})
     await settled(context)
     assert await names(context) == ["child"]
+
+
+async def test_types_that_appear_later_are_collected_too(context: Context) -> None:
+    leases = context.registry.lookup("coordination.k8s.io", "v1", "leases")
+    everything = context.registry
+    known = [resource for resource in everything.all() if resource is not leases]
+    context.registry = Registry(known, everything.groups(), kinds={})
+    async with api_over(context, controllers=["garbagecollector"]) as api:
+        await make(api, "child", {**STRANGER, "apiVersion": "coordination.k8s.io/v1", "kind": "Lease"})
+        await settled(context)
+        assert await names(context) == ["child"]
+        context.registry = everything
+        await settled(context)
+        await gone(context, "child")
 
 
 async def test_an_orphaning_delete_leaves_dependents_without_the_reference(

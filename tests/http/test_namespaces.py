@@ -11,7 +11,7 @@ from kinepy_server.controllers.bootstrap import NAMESPACES, make_bootstrap_objec
 from kinepy_server.resources.builtins import builtin_registry
 from tests.http.writing import Api, api_over, configmap
 
-ALL = KeyRange.prefix(b"/registry/")
+ALL = KeyRange.prefix(b"/registry/namespaces/")
 N = "/api/v1/namespaces/n"
 
 
