@@ -9,10 +9,11 @@ from kinepy_server.request import Request
 from kinepy_server.resources.registry import Registry
 from kinepy_server.resources.resource import Resource
 from kinepy_server.response import Response, StreamResponse
+from kinepy_server.reviews.handlers import REVIEWS, handle_review
+from kinepy_server.reviews.token_request import handle_create_token
 from kinepy_server.seams import Handler, Page
 from kinepy_server.writes.handlers import (
     handle_create,
-    handle_create_token,
     handle_delete,
     handle_delete_collection,
     handle_patch,
@@ -36,7 +37,7 @@ HANDLERS: Mapping[str, Mapping[str, Handler]] = {
 }
 """Subresource -> verb -> handler. Which of them a resource has is the registry's affair."""
 
-ACTIONS: dict[str, Handler] = {}
+ACTIONS: dict[str, Handler] = dict.fromkeys(REVIEWS, handle_review)
 """What is done when an object is created of a kind that is never stored, by the name that messages use for
 its resource, such as `tokenreviews.authentication.k8s.io`."""
 

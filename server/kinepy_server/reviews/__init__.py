@@ -1,0 +1,1 @@
+"""Resources that are questions: what is created is answered and never stored (AUTH-5)."""
