@@ -96,7 +96,7 @@ class OneVersion:
     """A type that is served in one version."""
 
     def __init__(self, of: Type) -> None:
-        self.type, self.api_version = of, "v1"
+        self.type, self.api_version, self.fixed = of, "v1", False
         self.empty: dict[str, Any] = {"metadata": {}}
 
     def find(self, api_version: str) -> Version | None:

@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kinepy_server.apply.compare import compare
+from kinepy_server.apply.field_set import FieldSet
 from kinepy_server.apply.merge import merge
+from kinepy_server.apply.owned import reconciled
 from kinepy_server.schema.types import Kind, Type
 from tests.apply.shapes import METADATA, TEXT, atomic_list, keyed, map_of, object_of, set_of_texts
 
@@ -79,3 +81,13 @@ def test_elements_are_merged_by_their_keys() -> None:
     of = keyed({"a": TEXT, "b": TEXT})
     live, applied = [{"key": "x", "a": "1"}, {"key": "y"}], [{"key": "y", "b": "3"}, {"key": "x", "b": "2"}]
     assert merge(of, live, applied) == [{"key": "y", "b": "3"}, {"key": "x", "a": "1", "b": "2"}]
+
+
+def test_what_has_become_atomic_is_owned_as_a_whole() -> None:
+    fields: FieldSet = {
+        "f:plain": {'v:"a"': {}},
+        "f:labels": {"f:a": {}},
+        "f:tags": {},
+        "f:gone": {"f:x": {}},
+    }
+    assert reconciled(ROOT, fields) == {**fields, "f:plain": {}}

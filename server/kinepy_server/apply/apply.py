@@ -1,10 +1,9 @@
 """Server-side apply (SSA-1..9): what a configuration makes of an object and of who owns its fields. Pure."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kinepy_server.apply.changes import Changes, released
+from kinepy_server.apply.changes import Changes, released, settled_entries
 from kinepy_server.apply.compare import UNTRACKED, UNTRACKED_METADATA
 from kinepy_server.apply.conflicts import ApplyConflict, conflicts_of
 from kinepy_server.apply.field_set import FieldSet, difference
@@ -44,7 +43,7 @@ def apply(
 
     `ignored` are the members that the endpoint does not write. Raises ApplyConflict unless `force`.
     """
-    entries: Sequence[Entry] = live["metadata"].get("managedFields") or ()
+    entries = settled_entries(live["metadata"].get("managedFields") or (), writer.versions)
     live, config = _bare(live), {name: value for name, value in config.items() if name not in ignored}
     if not entries:
         entries = _before_first(live, writer, ignored=ignored)

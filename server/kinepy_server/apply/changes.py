@@ -6,6 +6,7 @@ from typing import Any
 from kinepy_server.apply.compare import Comparison, compare
 from kinepy_server.apply.field_set import FieldSet, difference
 from kinepy_server.apply.managers import Entry
+from kinepy_server.apply.owned import reconciled
 from kinepy_server.apply.versions import Versions
 
 JsonObject = dict[str, Any]
@@ -33,6 +34,18 @@ class Changes:
                 found = compare(version.type, version.convert(self._old), version.convert(self._new))
             self._by_version[api_version] = found
         return self._by_version[api_version]
+
+
+def settled_entries(entries: Sequence[Entry], versions: Versions) -> list[Entry]:
+    """The entries as the types of today tell them."""
+    if versions.fixed:
+        return list(entries)
+    settled = []
+    for entry in entries:
+        version = versions.find(entry.get("apiVersion", ""))
+        fields = entry["fieldsV1"] if version is None else reconciled(version.type, entry["fieldsV1"])
+        settled.append(entry if fields == entry["fieldsV1"] else {**entry, "fieldsV1": fields})
+    return settled
 
 
 def released(entries: Sequence[Entry], changes: Changes) -> list[Entry]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from kinepy_server.apply.changes import Changes, released
+from kinepy_server.apply.changes import Changes, released, settled_entries
 from kinepy_server.apply.field_set import FieldSet, union
 from kinepy_server.apply.managers import UPDATE, Entry, capped, given_entries, identity, in_order, new_entry
 from kinepy_server.apply.versions import Versions
@@ -62,7 +62,7 @@ def track_update(new: JsonObject, old: JsonObject | None, *, writer: Writer) -> 
 def updated(entries: Sequence[Entry], old: JsonObject, new: JsonObject, *, writer: Writer) -> list[Entry]:
     """The entries after a plain write."""
     changes = Changes(writer.versions, old, new)
-    kept = list(entries)
+    kept = settled_entries(entries, writer.versions)
     if changes:
         if kept:
             kept = released(kept, changes)

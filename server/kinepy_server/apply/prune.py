@@ -5,7 +5,7 @@ from typing import Any
 
 from kinepy_server.apply.elements import is_leaf, place_of
 from kinepy_server.apply.field_set import SELF, FieldSet, difference, has_self, intersection, union
-from kinepy_server.apply.owned import fields_of
+from kinepy_server.apply.owned import below, fields_of
 from kinepy_server.apply.versions import Versions
 from kinepy_server.schema.types import Kind, Type
 
@@ -74,21 +74,11 @@ def with_objects(kind: Type | None, fields: FieldSet | None) -> FieldSet | None:
     if not fields or kind is None:
         return fields
     found: FieldSet = {}
-    for element, below in fields.items():
-        member = _below(kind, element)
-        closed = with_objects(member, below) or {}
+    for element, node in fields.items():
+        closed = with_objects(below(kind, element), node) or {}
         is_field = kind.kind is Kind.OBJECT and element[2:] in kind.properties
         found[element] = {SELF: {}, **closed} if closed and is_field else closed
     return found
-
-
-def _below(kind: Type, element: str) -> Type | None:
-    if element == SELF:
-        return None
-    if kind.kind is Kind.OBJECT:
-        prop = kind.properties.get(element[2:])
-        return prop.type if prop is not None else None
-    return kind if kind.kind is Kind.ANY else kind.items
 
 
 def without(kind: Type, value: Any, gone: FieldSet | None) -> Any:
@@ -104,7 +94,7 @@ def without(kind: Type, value: Any, gone: FieldSet | None) -> Any:
             if part is None:
                 kept[name] = member
             elif not has_self(part):
-                kept[name] = without(_below(kind, f"f:{name}") or kind, member, part)
+                kept[name] = without(below(kind, f"f:{name}") or kind, member, part)
         return kept or None
     return _without_elements(kind, value, gone) or None
 

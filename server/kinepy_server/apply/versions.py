@@ -39,6 +39,11 @@ class Versions(Protocol):
         ...
 
     @property
+    def fixed(self) -> bool:
+        """Whether the types of the versions never change: those of custom resources do."""
+        ...
+
+    @property
     def empty(self) -> JsonObject:
         """An object that nothing was written into, in the request's version. Not to be changed."""
         ...

@@ -123,6 +123,8 @@ class Resource:
     field_label_error: str = "field label not supported: {label}"
     """With places for `{label}` and `{kind}`."""
     protobuf: bool = True
+    strategic_merge: bool = True
+    """Whether strategic merge patches are taken: not of custom resources, whose schemas do not say how."""
 
     strategy: Strategy
     schema: str

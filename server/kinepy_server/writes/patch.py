@@ -8,9 +8,9 @@ import orjson
 from kinepy import KeyValue
 from kinepy_server.context import Context
 from kinepy_server.errors import Cause, StatusError, invalid, not_found
-from kinepy_server.negotiate import patch_type
+from kinepy_server.negotiate import patch_type, unsupported_body
 from kinepy_server.objects.codec import decode
-from kinepy_server.patch.formats import FORMATS, Patch
+from kinepy_server.patch.formats import FORMATS, STRATEGIC_MERGE_PATCH, Patch
 from kinepy_server.read.shown import respond, single_view
 from kinepy_server.request import Request
 from kinepy_server.resources.resource import JsonObject, Resource
@@ -27,11 +27,12 @@ from kinepy_server.writes.prepare import prepare_changed
 from kinepy_server.writes.update import check_version
 
 PATCH_TYPES = (*FORMATS, APPLY_PATCH)
+_CUSTOM_PATCH_TYPES = tuple(name for name in PATCH_TYPES if name != STRATEGIC_MERGE_PATCH)
 
 
 async def handle_patch(context: Context, request: Request, resource: Resource) -> Response:
     """Change an object by a patch. It conflicts only when the patch says which version it is for (PATCH-2)."""
-    media_type = patch_type(request.headers.get("content-type", ""), PATCH_TYPES)
+    media_type = _media_type(resource, request.headers.get("content-type", ""))
     if media_type == APPLY_PATCH:
         return await handle_apply(context, request, resource)
     view, accepted = single_view(context, request, resource)
@@ -47,6 +48,15 @@ async def handle_patch(context: Context, request: Request, resource: Resource) -
         dry_run=options.dry_run,
     )
     return await respond(view.one(outcome.kv), accepted)
+
+
+def _media_type(resource: Resource, content_type: str) -> str:
+    if resource.strategic_merge:
+        return patch_type(content_type, PATCH_TYPES)
+    media_type = content_type.partition(";")[0].strip()
+    if media_type not in _CUSTOM_PATCH_TYPES:
+        raise unsupported_body(_CUSTOM_PATCH_TYPES)
+    return media_type
 
 
 class _Patcher:

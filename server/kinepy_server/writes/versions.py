@@ -27,6 +27,11 @@ class ServedVersions:
         return type_named(self._resource.schema)
 
     @property
+    def fixed(self) -> bool:
+        """Whether the types never change: of built-ins."""
+        return self._resource.strategic_merge
+
+    @property
     def empty(self) -> JsonObject:
         """An object that nothing was written into."""
         return _empty(self._resource.schema)
