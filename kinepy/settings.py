@@ -14,9 +14,11 @@ class Settings:
     value_bytes_max: int = 3 * MIB
     transaction_operations_max: int = 1024
     transaction_keys_max: int = 10_000
+    transaction_depth_max: int = 64
     batch_writes_max: int = 512
     batch_bytes_max: int = 16 * MIB
     write_queue_max: int = 10_000
+    write_queue_bytes_max: int = 256 * MIB
     write_timeout_s: float = 30.0
 
     # Database

@@ -6,7 +6,6 @@ only after its batch is durable, or surely is not, or cannot be told.
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Sequence
 from random import Random
 from typing import Protocol
@@ -15,7 +14,6 @@ from kinepy.clock import Clock
 from kinepy.drivers.base import Driver, WriteTransaction
 from kinepy.errors import (
     KinepyError,
-    Overloaded,
     StorageCorrupt,
     StorageUnavailable,
     StoreClosed,
@@ -24,6 +22,7 @@ from kinepy.errors import (
 from kinepy.log.draft import Draft, Write
 from kinepy.log.metrics import StoreMetrics
 from kinepy.log.prereads import LocalState, Prereader
+from kinepy.log.queue import WriteQueue, answer
 from kinepy.records import Event
 from kinepy.revision import Revision
 from kinepy.settings import Settings
@@ -32,6 +31,7 @@ log = logging.getLogger("kinepy")
 
 BATCH_ID_BITS = 63
 BACKOFF_FIRST_S = 0.05
+TIME_STEP_S = 0.01
 
 
 class Follower(Protocol):
@@ -79,74 +79,83 @@ class Committer:
     ) -> None:
         self._driver, self._local, self._follower = driver, local, follower
         self._settings, self._clock, self._random, self._metrics = settings, clock, random, metrics
-        self._queue: deque[Write] = deque()
-        self._waiter: asyncio.Future[None] | None = None
+        self._queue = WriteQueue(settings=settings, clock=clock, metrics=metrics)
+        self._running: Sequence[Write] = ()
+        self._give_up = 0.0
+        # The batch that runs is not to be committed any more: its callers were told that it was not.
+        self._given_up = False
+        # COMMIT was sent, and it is not known what came of it.
+        self._fate_is_open = False
         self._closed = False
         self._ask_heads = not local.complete
 
     @property
     def busy(self) -> bool:
         """Whether writes are waiting."""
-        return bool(self._queue)
+        return len(self._queue) > 0
 
     def submit(self, write: Write) -> "asyncio.Future[object]":
         """Queue a write; its answer is what `evaluate` returned, or raises.
 
         Raises `Overloaded` when the queue is full, `StoreClosed`. Cancelling the answer drops a write that
-        is not yet in a batch, and changes nothing for one that is.
+        is not yet in a batch, and changes nothing for one that is. The answer comes within twice
+        `write_timeout_s`, whatever the database does.
         """
         if self._closed:
             raise StoreClosed
-        queue = self._queue
-        if len(queue) >= self._settings.write_queue_max:
-            raise Overloaded(what="write_queue_max", limit=self._settings.write_queue_max)
-        write.answer = asyncio.get_running_loop().create_future()
-        write.deadline = self._clock.monotonic() + self._settings.write_timeout_s
-        queue.append(write)
-        waiter = self._waiter
-        if waiter is not None and not waiter.done():
-            waiter.set_result(None)
+        self._queue.put(write)
         return write.answer
 
     def close(self) -> None:
         """Refuse new and waiting writes; `run` returns when the running batch is finished."""
         self._closed = True
-        while self._queue:
-            _answer(self._queue.popleft(), StoreClosed())
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
+        self._queue.refuse(StoreClosed())
+        self._queue.wake()
 
     async def run(self) -> None:
         """Commit batches until closed."""
         while not self._closed:
-            if not self._queue:
-                self._waiter = asyncio.get_running_loop().create_future()
-                await self._waiter
-                self._waiter = None
+            await self._queue.wait()
             # Callers that were just answered get to queue their next write into this batch.
             await asyncio.sleep(0)
-            writes = self._take()
-            if writes:
-                await self._commit(writes, give_up=self._clock.monotonic() + self._settings.write_timeout_s)
+            if writes := self._queue.take():
+                await self._run_batch(writes)
 
-    def _take(self) -> list[Write]:
-        """The next batch: bounded by writes and by bytes, at least one write."""
-        queue, now = self._queue, self._clock.monotonic()
-        writes: list[Write] = []
-        room = self._settings.batch_bytes_max
-        while queue and len(writes) < self._settings.batch_writes_max:
-            if writes and queue[0].size_bytes > room:
-                break
-            write = queue.popleft()
-            if write.answer.done():
-                continue
-            if write.deadline < now:
-                _answer(write, StorageUnavailable("the write waited too long for its turn"))
-                continue
-            room -= write.size_bytes
-            writes.append(write)
-        self._metrics.queued_writes = len(queue)
-        return writes
+    async def _run_batch(self, writes: Sequence[Write]) -> None:
+        self._running, self._give_up = writes, self._clock.monotonic() + self._settings.write_timeout_s
+        self._given_up = self._fate_is_open = False
+        try:
+            await self._commit(writes, give_up=self._give_up)
+        except BaseException:
+            # A defect: the store goes down, and nobody knows how far this batch got.
+            _answer_all(writes, WriteOutcomeUnknown("the store failed while it was being written"))
+            raise
+        finally:
+            self._running = ()
+
+    async def keep_time(self) -> None:
+        """Answer everybody who has waited for too long, while a batch hangs in the database. Runs until cancelled."""
+        while True:
+            await self._clock.sleep(self._time_left())
+            self._queue.expire()
+            if self._running and self._clock.monotonic() >= self._give_up:
+                self._give_up_running()
+
+    def _give_up_running(self) -> None:
+        """Answer the callers of the batch that hangs; it goes on without them."""
+        if self._fate_is_open:
+            # When it turns out that it was committed, watchers are told.
+            _answer_all(self._running, WriteOutcomeUnknown("the database does not answer to COMMIT"))
+        else:
+            self._given_up = True
+            _answer_all(self._running, StorageUnavailable("it does not answer"))
+        self._running = ()
+
+    def _time_left(self) -> float:
+        """Seconds until the next caller's time is over. Nobody's is sooner who comes while we sleep."""
+        now, longest = self._clock.monotonic(), self._settings.write_timeout_s
+        ends = [end for end in (self._queue.next_deadline(), self._give_up if self._running else None) if end]
+        return max(min(min(ends, default=now + longest) - now, longest), TIME_STEP_S)
 
     async def _commit(self, writes: Sequence[Write], *, give_up: float) -> bool:
         """Commit a batch and answer its writes. Returns whether the database could be reached."""
@@ -157,11 +166,12 @@ class Committer:
             self._metrics.failed("commit")
             await self._find_out(attempt, error, give_up=give_up)
         except Exception as error:
+            self._fate_is_open = False
             # The batch surely did not commit: one bad write must not take the others with it.
             if not isinstance(error, StorageUnavailable):
                 log.exception("a commit batch failed")
             self._metrics.failed("commit")
-            if attempt.entered and len(writes) > 1:
+            if attempt.entered and len(writes) > 1 and not self._given_up:
                 await self._commit_singly(writes, error, give_up=give_up)
             else:
                 _answer_all(writes, error)
@@ -195,6 +205,9 @@ class Committer:
                 await tx.put_lease(lease)
             if draft.ended_leases:
                 await tx.delete_leases(draft.ended_leases)
+            if self._given_up:
+                raise StorageUnavailable("it did not answer in time")
+            self._fate_is_open = True
         metrics.commit_seconds.observe(clock.monotonic() - begun)
         metrics.batch_size.observe(len(attempt.writes))
 
@@ -227,8 +240,8 @@ class Committer:
         assert draft is not None
         if draft.rows:
             self._follower.committed(attempt.first, draft.revision, draft.events)
-        for write, answer in zip(attempt.writes, attempt.answers, strict=True):
-            _answer(write, answer)
+        for write, result in zip(attempt.writes, attempt.answers, strict=True):
+            answer(write, result)
 
     async def _find_out(self, attempt: _Attempt, error: WriteOutcomeUnknown, *, give_up: float) -> None:
         """The connection broke around COMMIT: look for the batch, under the order lock.
@@ -249,7 +262,7 @@ class Committer:
                 async with self._driver.write() as tx:
                     committed = await _is_committed(tx, draft, attempt.first)
                 break
-            except (StorageUnavailable, WriteOutcomeUnknown):
+            except KinepyError:
                 if self._closed or self._clock.monotonic() >= give_up:
                     _answer_all(attempt.writes, error)
                     return
@@ -258,6 +271,7 @@ class Committer:
         if committed:
             self._acknowledge(attempt)
         elif self._clock.monotonic() < give_up:
+            self._fate_is_open = False
             await self._commit(attempt.writes, give_up=give_up)
         else:
             _answer_all(attempt.writes, StorageUnavailable(error.reason))
@@ -279,17 +293,6 @@ async def _is_committed(tx: WriteTransaction, draft: Draft, first: Revision) -> 
     return True
 
 
-def _answer(write: Write, answer: object) -> None:
-    """Give a caller its answer, unless it has gone."""
-    future = write.answer
-    if future.done():
-        return
-    if isinstance(answer, Exception):
-        future.set_exception(answer)
-    else:
-        future.set_result(answer)
-
-
 def _answer_all(writes: Sequence[Write], error: Exception) -> None:
     for write in writes:
-        _answer(write, error)
+        answer(write, error)

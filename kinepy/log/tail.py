@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Sequence
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import Protocol
 
@@ -167,8 +167,16 @@ class Tail:
         if self.closed:
             raise StoreClosed
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        heappush(self._waiters, (revision, next(self._order), waiter))
-        await waiter
+        entry = (revision, next(self._order), waiter)
+        heappush(self._waiters, entry)
+        try:
+            await waiter
+        except asyncio.CancelledError:
+            # The revision may never come: whoever gave up is not to be kept until then.
+            if entry in self._waiters:
+                self._waiters.remove(entry)
+                heapify(self._waiters)
+            raise
 
     # --- others' commits
 

@@ -104,6 +104,7 @@ class Cache:
         if before is None:
             return
         self.keys.remove(key)
+        self._touched.discard(key)
         self._subs.pop(key, None)
         if type(before) is KeyValue:
             self.value_bytes -= record_bytes(before)

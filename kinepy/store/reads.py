@@ -4,7 +4,7 @@ Memory holds the newest applied state, and through the ring those shortly before
 because memory is small; it only gets slower.
 """
 
-from asyncio import shield
+from asyncio import shield, sleep
 from collections.abc import Iterable, Sequence
 from heapq import merge
 from itertools import islice
@@ -24,6 +24,7 @@ from kinepy.store.bounds import check_key, check_limit
 from kinepy.store.state import LocalState
 
 TRIES_MAX = 3
+READS_IN_A_ROW_MAX = 64
 
 
 class Reads:
@@ -44,12 +45,20 @@ class Reads:
         self._settings, self._metrics = settings, metrics
         # A database of one process cannot know more than this process.
         self._shared = driver.facts.shared
+        self._in_a_row = 0
 
     # --- which revision
 
     async def catch_up(self) -> Revision:
         """Wait until every write acknowledged before the call has been applied; returns the applied revision."""
-        if self._shared:
+        if self._tail.closed:
+            raise StoreClosed
+        if not self._shared:
+            # Nothing to wait for; but a caller that does nothing but read is to let writers have a turn.
+            self._in_a_row = (self._in_a_row + 1) % READS_IN_A_ROW_MAX
+            if not self._in_a_row:
+                await sleep(0)
+        else:
             current = await shield(self._barrier.current())
             if current > self._cache.revision:
                 self._tail.kick(current)

@@ -73,6 +73,7 @@ class Store:
         """Read what the store needs in memory and start its jobs. Done once, before anything else."""
         await self._tail.load()
         self._jobs.start("committer", self._committer.run())
+        self._jobs.start("timekeeper", self._committer.keep_time())
         self._jobs.start("tail", self._tail.follow())
         self._jobs.start("barrier", self._barrier.run())
         self._jobs.start("compactor", self._compactor.run())

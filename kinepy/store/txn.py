@@ -50,8 +50,20 @@ def compares_of(txn: Txn) -> Iterator[Compare]:
             yield from operation.compares
 
 
+def _check_depth(txn: Txn, depth_max: int) -> None:
+    """Raise `InvalidRequest` for a transaction nested too deep; everything after this may recurse."""
+    level, depth = [txn], 1
+    while level := [
+        inner for each in level for inner in (*each.then, *each.otherwise) if isinstance(inner, Txn)
+    ]:
+        depth += 1
+        if depth > depth_max:
+            raise InvalidRequest(f"transactions are nested more than {depth_max} deep")
+
+
 def check_txn(txn: Txn, settings: Settings) -> None:
     """Raise `InvalidRequest` for a transaction that cannot be right, whatever the store holds."""
+    _check_depth(txn, settings.transaction_depth_max)
     operations = sum(1 for _ in operations_of(txn)) + sum(1 for _ in compares_of(txn))
     if operations > settings.transaction_operations_max:
         raise TooManyOperations(operations=operations, operations_max=settings.transaction_operations_max)

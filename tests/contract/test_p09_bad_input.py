@@ -176,3 +176,12 @@ async def test_bad_writes_do_not_harm_the_others_of_their_batch(store: Store) ->
     outcomes = await asyncio.gather(*good[:5], *bad, *good[5:], return_exceptions=True)
     assert sum(isinstance(outcome, KeyValue) for outcome in outcomes) == 10
     assert await store.current_revision() == 11
+
+
+async def test_a_transaction_has_a_greatest_depth(store: Store) -> None:
+    txn = Txn(then=[Put(key=b"a", value=b"")])
+    for _ in range(3000):
+        txn = Txn(then=[txn])
+    with pytest.raises(InvalidRequest, match="nested more than 64 deep"):
+        await store.txn(txn)
+    assert await store.current_revision() == 1

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from kinepy import KeyRange, KeyValue, Put, Revision, Store, Txn
-from kinepy.errors import Overloaded, WatchOverflow
+from kinepy.errors import Overloaded, RevisionInFuture, StoreClosed, WatchOverflow
 from tests.contract.conftest import OpenStore
 from tests.contract.stores import ALL, FAST, events_upto
 
@@ -86,3 +86,27 @@ async def test_ten_thousand_idle_watches_are_cheap(store: Store) -> None:
     for watch in watches:
         await watch.aclose()
     assert store.metrics.watchers == 0
+
+
+async def test_nothing_is_left_of_waits_that_were_given_up(store: Store) -> None:
+    for _ in range(20):
+        with pytest.raises(RevisionInFuture):
+            await store.wait_for(Revision(10**9), timeout_s=0.001)
+    assert not store._tail._waiters
+
+
+async def test_whoever_only_reads_leaves_writers_a_turn(store: Store) -> None:
+    writing = asyncio.ensure_future(store.create(b"a", b""))
+    for _ in range(100_000):
+        if writing.done():
+            break
+        await store.get(b"a")
+    assert writing.done()
+
+
+async def test_a_closed_store_answers_nothing(open_with: OpenStore) -> None:
+    async with open_with(FAST) as store:
+        await store.create(b"a", b"")
+    for asked in (store.current_revision(), store.get(b"a"), store.count(ALL), store.range(ALL)):
+        with pytest.raises(StoreClosed):
+            await asked

@@ -7,6 +7,10 @@ from typing import Self
 from urllib.parse import urlsplit, urlunsplit
 
 
+COMMIT = b"COMMIT\x00"
+"""How the message ends; "READ COMMITTED" stands in others."""
+
+
 class Cut(Enum):
     """Where the next COMMIT's connection is cut."""
 
@@ -84,7 +88,7 @@ class Proxy:
         self, reader: asyncio.StreamReader, ahead: asyncio.StreamWriter, cutting: asyncio.Event
     ) -> None:
         while data := await reader.read(65536):
-            if self.cut is not None and b"COMMIT" in data.upper():
+            if self.cut is not None and COMMIT in data:
                 if self.cut is Cut.BEFORE:
                     self._happened()
                     raise ConnectionAbortedError
