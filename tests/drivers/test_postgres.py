@@ -194,3 +194,54 @@ async def test_every_driver_closes_all_its_connections(url: str) -> None:
         async with asyncio.timeout(5):
             while await connection.fetchval(f"SELECT count(*) FROM pg_stat_activity WHERE {KINEPYS}"):
                 pass
+
+
+async def set_default(url: str, name: str, value: str) -> None:
+    """What every new connection to the database begins with."""
+    async with administrator(url) as connection:
+        await connection.execute(f"ALTER DATABASE {urlsplit(url).path[1:]} SET {name} = '{value}'")
+
+
+@pytest.mark.parametrize("level", ["repeatable read", "serializable"])
+async def test_what_is_read_under_the_lock_is_newer_than_the_wait_for_it(url: str, level: str) -> None:
+    await set_default(url, "default_transaction_isolation", level)
+    async with opened(url) as one, opened(url) as other:
+
+        async def second() -> int:
+            async with other.write() as tx:
+                return tx.revision
+
+        async with one.write() as tx:
+            await tx.append(one_put().rows)
+            waiting = asyncio.create_task(second())
+            async with administrator(url) as connection, asyncio.timeout(5):
+                while not await connection.fetchval(
+                    "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'advisory'"
+                ):
+                    pass
+        assert await waiting == 2
+
+
+@pytest.mark.parametrize(("default", "used"), [("off", "on"), ("remote_write", "remote_write")])
+async def test_what_is_acknowledged_is_on_disk(url: str, default: str, used: str) -> None:
+    await set_default(url, "synchronous_commit", default)
+    async with opened(url) as driver, driver.write() as tx:
+        connection = tx._connection  # type: ignore[attr-defined]
+        assert await connection.fetchval("SHOW synchronous_commit") == used
+
+
+async def test_the_right_to_compact_is_given_back_by_whoever_is_cancelled(url: str) -> None:
+    async with opened(url) as one, opened(url) as other:
+        async with one.maintenance():
+            pass
+        for rounds in range(20):
+            maintenance = one.maintenance()
+            entering = asyncio.ensure_future(maintenance.__aenter__())
+            for _ in range(rounds):
+                await asyncio.sleep(0)
+            entering.cancel()
+            await asyncio.wait([entering])
+            if not entering.cancelled():
+                await maintenance.__aexit__(None, None, None)
+        async with other.maintenance() as held:
+            assert held is not None

@@ -15,6 +15,11 @@ _BACKOFF_FIRST_S: Final = 0.02
 _REPLY_SLACK_S: Final = 5.0
 """How much longer than the server's own limit a reply is waited for: the server tells more when it gives up."""
 
+_DURABLE: Final = (
+    "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
+)
+"""What is acknowledged is on disk. How many standbys have it too is the operator's choice."""
+
 
 @dataclass(frozen=True, slots=True)
 class Names:
@@ -46,6 +51,8 @@ def _limits(settings: Settings, *, unlimited: bool) -> dict[str, str]:
         "idle_in_transaction_session_timeout": str(statement_ms),
         # Compiling a plan to machine code takes longer than any statement here.
         "jit": "off",
+        # A role or a database may have another default, on which the promises do not hold.
+        "default_transaction_isolation": "read committed",
         # Plans are kept, and those made while the tables were small would scan them whole ever after.
         "enable_seqscan": "off",
     }
@@ -69,6 +76,7 @@ async def connect(
             options["search_path"] = quote_name(settings.postgres_schema)
         for name, value in options.items():
             await connection.execute(f"SELECT set_config('{name}', {quote_text(value)}, false)")
+        await connection.execute(_DURABLE)
     except BaseException:
         connection.terminate()
         raise

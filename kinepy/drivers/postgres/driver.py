@@ -158,7 +158,12 @@ async def _first(statement: str, connection: asyncpg.Connection) -> asyncpg.Conn
 
 
 async def _try_lock(lock: int, connection: asyncpg.Connection) -> tuple[asyncpg.Connection, bool]:
-    return connection, bool(await connection.fetchval(f"SELECT pg_try_advisory_lock({lock})"))
+    try:
+        return connection, bool(await connection.fetchval(f"SELECT pg_try_advisory_lock({lock})"))
+    except BaseException:
+        # The session may have the lock, and nobody would give it back.
+        connection.terminate()
+        raise
 
 
 async def _unlock(connection: asyncpg.Connection, lock: int) -> None:

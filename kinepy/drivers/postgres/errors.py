@@ -40,6 +40,7 @@ MEANINGS: Final[dict[str, Meaning]] = {
     "23": (StorageCorrupt, "a row contradicts the rows that are there"),
     "24": (StorageUnavailable, "the server failed"),
     "25": (StorageUnavailable, "the transaction is over"),
+    "25P02": (StorageUnavailable, "an earlier statement of the transaction failed"),
     "25006": (StorageUnavailable, "the server is read-only"),
     "26": (
         StorageUnavailable,

@@ -23,6 +23,8 @@ from kinepy.sql import bulk, writes
 from kinepy.sql.tables import head, log
 
 UPSERTS: Final = writes.UPSERTS["postgresql"]
+_COMMIT: Final = "SET LOCAL statement_timeout = 0; COMMIT"
+"""The server takes its own timeout in COMMIT for leave to answer before the standbys have the commit."""
 _LOG_ARRAYS: Final = tuple(f"log_{column.name}" for column in log.c)
 _HEAD_ARRAYS: Final = tuple(f"head_{column.name}" for column in head.c)
 
@@ -35,8 +37,12 @@ def _arrays(names: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> dict[str
 
 
 def lock_statement(names: Names) -> str:
-    """Begin, and wait for the order lock: two statements in one round trip."""
-    return f"BEGIN; SELECT pg_advisory_xact_lock({names.order_lock})"
+    """Begin, and wait for the order lock: two statements in one round trip.
+
+    The level is said, since a role or database may have another default: with one snapshot for the whole
+    transaction, which the wait for the lock would take, two writers would both win.
+    """
+    return f"BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock({names.order_lock})"
 
 
 class PostgresWrite(PostgresReads):
@@ -66,7 +72,7 @@ class PostgresWrite(PostgresReads):
         if self._connection.is_closed():
             raise StorageUnavailable("the connection was lost before the commit")
         try:
-            status = await self._connection.execute("COMMIT")
+            status = await self._connection.execute(_COMMIT)
         except DATABASE_ERRORS as error:
             self._connection.terminate()
             if not ends_session(error):
