@@ -1,11 +1,14 @@
 """Compaction deletes what nobody can read any more, and nothing else."""
 
+from pathlib import Path
+
 import pytest
 
 from kinepy.drivers.base import Driver, LogRow
+from kinepy.errors import StorageUnavailable
 from kinepy.keys import KeyRange
 from kinepy.revision import Revision
-from tests.drivers.drivers import ALL, Log, append, some_history
+from tests.drivers.drivers import ALL, Log, append, opened, some_history
 
 
 async def compact(driver: Driver, floor: int, *, key_range: KeyRange = ALL, after: int = 0) -> int:
@@ -102,3 +105,11 @@ async def test_freed_pages_are_given_back(driver: Driver) -> None:
         size = await tx.size()
     assert size.log_rows == 2
     assert driver.facts.server_time or size.size_bytes < before / 4
+
+
+async def test_a_lock_file_that_cannot_be_opened_is_an_error_of_the_database(tmp_path: Path) -> None:
+    (tmp_path / "a.db-maintenance").mkdir()
+    async with opened(f"sqlite:///{tmp_path / 'a.db'}") as driver:
+        with pytest.raises(StorageUnavailable, match="lock file"):
+            async with driver.maintenance():
+                pass

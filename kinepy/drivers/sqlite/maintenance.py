@@ -11,6 +11,7 @@ from kinepy.drivers.reading import range_parameters
 from kinepy.drivers.sqlite.connection import Work
 from kinepy.drivers.sqlite.read import PREPARED
 from kinepy.drivers.sqlite.write import UPSERTS
+from kinepy.errors import StorageUnavailable
 from kinepy.keys import KeyRange
 from kinepy.revision import Revision
 from kinepy.sql import writes
@@ -21,11 +22,14 @@ _CHECKPOINT_WAIT_MS: Final = 50
 
 @contextmanager
 def file_lock(path: str) -> Iterator[bool]:
-    """Try to hold a lock file; tells whether it is held. It dies with the process.
+    """Try to hold a lock file; tells whether it is held. It dies with the process. Raises `StorageUnavailable`.
 
     Never the database file itself: closing any descriptor of it would drop SQLite's own locks on it.
     """
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise StorageUnavailable(f"the lock file of maintenance cannot be opened ({error})") from error
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -81,6 +81,8 @@ class SqliteWrite(SqliteReads):
         wanted = tuple(keys)
 
         def work(raw: sqlite3.Connection) -> None:
+            # A ROLLBACK that failed, on a disk that failed, would stand in the way of all that follow.
+            leave(raw)
             begin_immediate(raw, timeout_s=self._lock_timeout_s, abandoned=self._abandoned)
             self._identity.check()
             revision, self.committed_at = query(raw, PREPARED[statements.position], {})[0]
