@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from kinepy_server.auth.accounts import AccountTokens
+from kinepy_server.auth.actions import Action
+from kinepy_server.auth.authorize import refusal
 from kinepy_server.auth.authorizer import AlwaysAllow, Authorizer
 from kinepy_server.auth.user import User
 from kinepy_server.request import Request
@@ -35,6 +37,14 @@ class Identity:
     """Users by the tokens that are kept: the admin's, and those of the token file."""
     write_checks: Mapping[str, WriteCheck] = field(default_factory=dict)
     """By a resource's qualified name."""
+
+    def check_create(self, request: Request) -> None:
+        """Raise the 403 of an update or apply that would create the object, by a user who may not create."""
+        action = Action(
+            "create", request.group, request.resource, namespace=request.namespace, name=request.name
+        )
+        if not self.authorizer.allows(request.user, action):
+            raise refusal(request.user, action, self.authorizer.explain(request.user, action).reason)
 
     def check_write(
         self, request: Request, resource: Resource, new: JsonObject, *, old: JsonObject | None

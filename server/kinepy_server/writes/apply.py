@@ -76,7 +76,10 @@ class _Applier:
         request, resource = self._request, self._resource
         new, applied = self._apply(kv)
         metadata = new["metadata"]
-        if kv is None:
+        old = None if kv is None else decode(resource, kv)
+        self._context.identity.check_write(request, resource, new, old=old)
+        if kv is None or old is None:
+            self._context.identity.check_create(request)
             metadata.pop("resourceVersion", None)
             entries = applied.entries
             warnings = request.warnings
@@ -85,7 +88,7 @@ class _Applier:
         return prepare_changed(
             resource,
             new,
-            decode(resource, kv),
+            old,
             writer=self._writer,
             warnings=request.warnings,
             applied=applied.entries,

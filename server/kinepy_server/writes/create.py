@@ -50,6 +50,7 @@ async def _create(
     base = "" if metadata.get("name") else metadata.get("generateName", "")
     if base:
         metadata["name"] = generated_name(base, context.random)
+    context.identity.check_write(request, resource, obj, old=None)
     has_version = is_version_set(metadata.pop("resourceVersion", ""))
     value = prepare_new(resource, obj, writer, warnings=request.warnings)
     if has_version:

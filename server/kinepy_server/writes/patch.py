@@ -88,8 +88,9 @@ class _Patcher:
         metadata = new["metadata"]
         check_name(request, metadata)
         settle_namespace(request, resource, metadata)
-        check_version(resource, metadata, kv)
         old = decode(resource, kv)
+        self._context.identity.check_write(request, resource, new, old=old)
+        check_version(resource, metadata, kv)
         return prepare_changed(resource, new, old, writer=self._writer, warnings=request.warnings)
 
     def _patched(self, kv: KeyValue, patch: Patch) -> JsonObject:

@@ -50,6 +50,7 @@ class _Update:
         self, context: Context, request: Request, resource: Resource, *, options: WriteOptions
     ) -> None:
         self._request, self._resource = request, resource
+        self._identity = context.identity
         self._writer: Writer = writer_of(context, resource, options, subresource=request.subresource)
         self._read = partial(read_object, context, request, resource, validation=options.validation)
         self._object: JsonObject | None = self._decoded()
@@ -66,6 +67,7 @@ class _Update:
         if kv is None:
             return self._create(new)
         old = decode(self._resource, kv)
+        self._identity.check_write(self._request, self._resource, new, old=old)
         self._check_uid(new, old["metadata"]["uid"])
         check_version(self._resource, new["metadata"], kv)
         return prepare_changed(self._resource, new, old, writer=self._writer, warnings=self._request.warnings)
@@ -73,6 +75,8 @@ class _Update:
     def _create(self, new: JsonObject) -> Write:
         if not self._resource.create_on_update or self._request.subresource:
             raise not_found(self._resource, self._request.name)
+        self._identity.check_create(self._request)
+        self._identity.check_write(self._request, self._resource, new, old=None)
         self._check_uid(new, "")
         return Write(prepare_new(self._resource, new, self._writer, warnings=self._request.warnings))
 
