@@ -10,10 +10,11 @@ from typing import Any, TypeAlias, cast
 import orjson
 
 from kinepy_server.errors import PlainError, StatusError, status_body
-from kinepy_server.negotiate import YAML, negotiate
+from kinepy_server.negotiate import PROTOBUF, YAML, AnswerType, negotiate
 from kinepy_server.request import Request
 from kinepy_server.response import JSON, TEXT, Response, StreamResponse
 from kinepy_server.warnings import warning_headers
+from kinepy_server.wire.protobuf import seal_status
 from kinepy_server.wire.yaml_text import yaml_of_json
 
 Message: TypeAlias = MutableMapping[str, Any]
@@ -27,23 +28,28 @@ _BROWSERS = ("curl", "Wget", "Mozilla/5.0")
 
 
 def error_response(error: StatusError | PlainError, request: Request) -> Response:
-    """The answer to a request that failed; a Status in YAML when that is what the client takes."""
+    """The answer to a request that failed; a Status in the media type that was negotiated."""
     if isinstance(error, PlainError):
         return Response(error.code, error.text.encode(), TEXT)
     headers = {"retry-after": str(error.retry_after_s)} if error.retry_after_s else {}
-    body = status_body(error)
+    match _error_type(request):
+        case "yaml":
+            return Response(error.code, yaml_of_json(status_body(error)), YAML, headers)
+        case "protobuf":
+            return Response(error.code, seal_status(error), PROTOBUF, headers)
+        case _:
+            return Response(error.code, status_body(error), headers=headers)
+
+
+def _error_type(request: Request) -> AnswerType:
+    """The media type of an error's answer: JSON when no other was negotiated."""
     accept = request.headers.get("accept", "")
-    if "yaml" in accept and accepts_yaml(accept, verb=request.verb):
-        return Response(error.code, yaml_of_json(body), YAML, headers)
-    return Response(error.code, body, headers=headers)
-
-
-def accepts_yaml(accept: str, *, verb: str) -> bool:
-    """Whether the Accept header means YAML."""
+    if "yaml" not in accept and "protobuf" not in accept:
+        return "json"
     try:
-        return negotiate(accept, verb=verb).media_type == "yaml"
+        return negotiate(accept, verb=request.verb).media_type
     except StatusError:
-        return False
+        return "json"
 
 
 def wants_pretty(request: Request) -> bool:

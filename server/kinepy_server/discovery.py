@@ -13,12 +13,13 @@ import orjson
 
 from kinepy_server.context import Context
 from kinepy_server.errors import method_not_allowed, page_not_found, unknown_resource
-from kinepy_server.negotiate import ANSWER_TYPES, AnswerType, not_acceptable, parse_accept
+from kinepy_server.negotiate import ANSWER_TYPES, PROTOBUF, AnswerType, not_acceptable, parse_accept
 from kinepy_server.request import Request
 from kinepy_server.resources.registry import Group, Registry
 from kinepy_server.resources.resource import Resource, Subresource
 from kinepy_server.response import Response
 from kinepy_server.seams import Page
+from kinepy_server.wire.protobuf import seal_object
 from kinepy_server.wire.yaml_text import yaml_of_json
 
 Json: TypeAlias = dict[str, Any]
@@ -66,7 +67,18 @@ async def handle_discovery(context: Context, request: Request) -> Response:
     )
     if chosen == "yaml":
         return Response(200, yaml_of_json(body), "application/yaml", dict(_VARY))
+    if chosen == "protobuf":
+        return Response(200, _sealed(body), PROTOBUF, dict(_VARY))
     return Response(200, body, headers=dict(_VARY) if not below else {})
+
+
+def _sealed(body: bytes) -> bytes:
+    obj = {"apiVersion": "v1"} | orjson.loads(body)
+    if obj["kind"] == "APIVersions":
+        obj["apiVersion"] = ""
+    sealed = seal_object(obj)
+    assert sealed is not None, "what discovery tells has a message"
+    return sealed
 
 
 def _exists(registry: Registry, root: str, below: Sequence[str]) -> bool:
@@ -89,7 +101,7 @@ def _missing(registry: Registry, root: str, below: Sequence[str]) -> Exception:
 
 
 def _choose(accept: str, *, aggregated: bool) -> AnswerType | str:
-    """`json`, `yaml` or `aggregated`; raises 406."""
+    """`json`, `yaml`, `protobuf` or `aggregated`; raises 406."""
     if not accept:
         return "json"
     for clause in parse_accept(accept):

@@ -14,14 +14,16 @@ from kinepy_server.errors import StatusError
 from kinepy_server.resources.resource import Resource
 
 BodyType = Literal["json", "yaml", "protobuf"]
-AnswerType = Literal["json", "yaml"]
+AnswerType = Literal["json", "yaml", "protobuf"]
 Form = Literal["", "Table", "PartialObjectMetadata", "PartialObjectMetadataList"]
 
 JSON, YAML, PROTOBUF = "application/json", "application/yaml", "application/vnd.kubernetes.protobuf"
 MEDIA_TYPES = (JSON, YAML, PROTOBUF)
 STREAM_TYPES = (f"{JSON};stream=watch", f"{PROTOBUF};stream=watch")
 BODY_TYPES: dict[str, BodyType] = {JSON: "json", YAML: "yaml", PROTOBUF: "protobuf"}
-ANSWER_TYPES: dict[str, AnswerType] = {JSON: "json", YAML: "yaml"}
+ANSWER_TYPES: dict[str, AnswerType] = {JSON: "json", YAML: "yaml", PROTOBUF: "protobuf"}
+CONTENT_TYPES = {answer: media_type for media_type, answer in ANSWER_TYPES.items()}
+STREAM_CONTENT_TYPES: dict[AnswerType, str] = {"protobuf": f"{PROTOBUF};stream=watch"}
 META_VERSIONS = ("v1", "v1beta1")
 CACHED_HEADER_MAX = 512
 
@@ -44,7 +46,12 @@ class Accepted:
     @property
     def content_type(self) -> str:
         """The Content-Type of an answer in this representation."""
-        return YAML if self.media_type == "yaml" else JSON
+        return CONTENT_TYPES[self.media_type]
+
+    @property
+    def stream_type(self) -> str:
+        """The Content-Type of a watch in this representation."""
+        return STREAM_CONTENT_TYPES.get(self.media_type, self.content_type)
 
 
 PLAIN = Accepted()
@@ -60,16 +67,17 @@ class Clause:
     parameters: tuple[tuple[str, str], ...]
 
 
-def negotiate(accept: str, *, verb: str) -> Accepted:
+def negotiate(accept: str, *, verb: str, protobuf: bool = True) -> Accepted:
     """The representation for an Accept header (empty when absent), for a typed resource.
 
-    Raises the original's 406 when no clause can be served.
+    `protobuf`: whether the objects have a message; their metadata alone always has. Raises the original's
+    406 when no clause can be served.
     """
     if not accept or accept == JSON or accept == "*/*":
         return PLAIN
     if len(accept) > CACHED_HEADER_MAX:
-        return _negotiate(accept, verb in ("list", "watch"))
-    return _cached(accept, verb in ("list", "watch"))
+        return _negotiate(accept, verb in ("list", "watch"), protobuf=protobuf)
+    return _cached(accept, verb in ("list", "watch"), protobuf=protobuf)
 
 
 def check_form(accepted: Accepted, resource: Resource, *, is_list: bool) -> None:
@@ -131,13 +139,13 @@ def _quality(text: str) -> float:
         return 1.0
 
 
-def _negotiate(accept: str, streams: bool) -> Accepted:
+def _negotiate(accept: str, streams: bool, *, protobuf: bool) -> Accepted:
     _check_route(accept, streams)
     for clause in parse_accept(accept):
         for media_type, answer in ANSWER_TYPES.items():
             if _matches(clause, media_type):
                 accepted = _with_parameters(answer, dict(clause.parameters))
-                if accepted is not None:
+                if accepted is not None and (accepted.form or protobuf or answer != "protobuf"):
                     return accepted
     raise not_acceptable()
 
@@ -179,6 +187,8 @@ def _with_parameters(answer: AnswerType, parameters: dict[str, str]) -> Accepted
     if parameters.get("g") != "meta.k8s.io" or version not in META_VERSIONS:
         return None
     match form:
+        case "Table" if answer == "protobuf":
+            return None
         case "Table" | "PartialObjectMetadata" | "PartialObjectMetadataList":
             return Accepted(answer, form, version, pretty)
         case _:

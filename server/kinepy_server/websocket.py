@@ -1,12 +1,16 @@
-"""Watches over WebSocket (WATCH-11): one text frame for each event, nothing expected from the client.
+"""Watches over WebSocket (WATCH-11): one frame for each event, nothing expected from the client.
+
+Events in JSON are text; those in protobuf are binary, without the length that is in front of them in HTTP.
 
 A connection is shown to the application as the GET that it began as; what the application sends is turned
 into frames. So a watch is the same watch, and a refusal the same refusal, answered before the upgrade.
 """
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from kinepy_server.answer import Message, Receive, Send
+from kinepy_server.read.framing import LENGTH_BYTES
 
 TOKEN_PREFIX = "base64url.bearer.authorization.k8s.io."
 NORMAL_CLOSURE = 1000
@@ -20,6 +24,7 @@ class WebSocketAsHttp:
         self._offered: list[str] = list(scope.get("subprotocols", ()))
         self._receive, self._send = receive, send
         self._open = False
+        self._frames: Callable[[bytes], Iterator[dict[str, Any]]] = _texts
 
     async def receive(self) -> Message:
         """Wait for the end of the connection: what the client says on it means nothing."""
@@ -35,18 +40,33 @@ class WebSocketAsHttp:
         elif not self._open:
             await self._send({**message, "type": "websocket.http.response.body"})
         else:
-            for line in message.get("body", b"").splitlines():
-                await self._send({"type": "websocket.send", "text": line.decode()})
+            for frame in self._frames(message.get("body", b"")):
+                await self._send({"type": "websocket.send", **frame})
             if not message.get("more_body"):
                 await self._send({"type": "websocket.close", "code": NORMAL_CLOSURE})
 
     async def _start(self, message: Message) -> None:
         # An answer of known length is no stream: the request was refused, or is no watch.
-        self._open = not any(name == b"content-length" for name, _ in message["headers"])
+        headers = dict(message["headers"])
+        self._open = b"content-length" not in headers
+        self._frames = _binary if b"protobuf" in headers.get(b"content-type", b"") else _texts
         if self._open:
             await self._send({"type": "websocket.accept", "subprotocol": chosen_subprotocol(self._offered)})
         else:
             await self._send({**message, "type": "websocket.http.response.start"})
+
+
+def _texts(body: bytes) -> Iterator[dict[str, Any]]:
+    for line in body.splitlines():
+        yield {"text": line.decode()}
+
+
+def _binary(body: bytes) -> Iterator[dict[str, Any]]:
+    at = 0
+    while at < len(body):
+        start = at + LENGTH_BYTES
+        at = start + int.from_bytes(body[at:start], "big")
+        yield {"bytes": body[start:at]}
 
 
 def chosen_subprotocol(offered: list[str]) -> str | None:

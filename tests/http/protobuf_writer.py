@@ -6,7 +6,8 @@ from typing import Any
 
 import orjson
 
-from kinepy_server.wire.protobuf import BYTES, MAGIC, VARINT, Field, fields_of
+from kinepy_server.wire.protobuf_table import Field, fields_of
+from kinepy_server.wire.protobuf_wire import BYTES, MAGIC, VARINT
 
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 

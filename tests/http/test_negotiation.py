@@ -24,7 +24,13 @@ META = "g=meta.k8s.io"
         ("*/*", Accepted()),
         ("application/json", Accepted()),
         ("text/html, application/json;q=0.1", Accepted()),
-        ("application/vnd.kubernetes.protobuf,application/json", Accepted()),
+        ("application/vnd.kubernetes.protobuf,application/json", Accepted("protobuf")),
+        ("application/json,application/vnd.kubernetes.protobuf", Accepted()),
+        ("application/vnd.kubernetes.protobuf;stream=watch", Accepted("protobuf")),
+        (
+            f"application/vnd.kubernetes.protobuf;as=Table;v=v1;{META}, application/json;as=Table;v=v1;{META}",
+            Accepted("json", "Table"),
+        ),
         ("application/json;stream=watch", Accepted()),
         ("application/yaml", Accepted("yaml")),
         ("application/yaml;q=0.1, application/json", Accepted()),
@@ -39,6 +45,17 @@ def test_the_best_clause_that_can_be_served_is(accept: str, accepted: Accepted) 
     assert negotiate(accept, verb="get") == accepted
 
 
+def test_objects_without_a_message_are_shown_in_the_next_best_type() -> None:
+    both = "application/vnd.kubernetes.protobuf,application/json"
+    assert negotiate(both, verb="get", protobuf=False) == Accepted()
+
+
+def test_metadata_alone_always_has_a_message() -> None:
+    form = f"application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;v=v1;{META}"
+    accepted = negotiate(form, verb="get", protobuf=False)
+    assert accepted == Accepted("protobuf", "PartialObjectMetadata")
+
+
 @pytest.mark.parametrize(
     ("accept", "verb", "message"),
     [
@@ -48,6 +65,11 @@ def test_the_best_clause_that_can_be_served_is(accept: str, accepted: Accepted) 
         ("APPLICATION/JSON", "get", ROUTE),
         (
             f"application/json;as=Table;v=v2;{META}",
+            "get",
+            f"only the following media types are accepted: {LISTED}",
+        ),
+        (
+            f"application/vnd.kubernetes.protobuf;as=Table;v=v1;{META}",
             "get",
             f"only the following media types are accepted: {LISTED}",
         ),

@@ -1,13 +1,10 @@
-"""The lines of a watch: one JSON object and a newline per event (WATCH-3, WATCH-6)."""
+"""The lines of a watch, or its frames: one per event, encoded once for all watchers (WATCH-3, WATCH-6)."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Protocol
 
-import orjson
-
 from kinepy import Event, EventType, KeyValue
-from kinepy_server.errors import StatusError, status_object
 from kinepy_server.line_cache import LineCache
 
 ADDED, MODIFIED, DELETED, BOOKMARK, ERROR = "ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"
@@ -21,15 +18,7 @@ class Shown(Protocol):
 
     def watched(self, kv: KeyValue, revision: int) -> bytes: ...
 
-
-def line(event_type: str, obj: bytes) -> bytes:
-    """One event as a line."""
-    return b'{"type":"%b","object":%b}\n' % (event_type.encode(), obj)
-
-
-def error_line(error: StatusError) -> bytes:
-    """The last line of a stream that cannot go on."""
-    return line(ERROR, orjson.dumps(status_object(error)))
+    def event(self, event_type: str, obj: bytes) -> bytes: ...
 
 
 def transition(*, was: bool, now: bool) -> str | None:
@@ -64,9 +53,9 @@ class LineEncoder:
 
     def initial(self, kvs: Sequence[KeyValue]) -> bytes:
         """The lines of those objects of the first state that the watcher sees."""
-        watched, matches = self._view.watched, self._matches
+        watched, told, matches = self._view.watched, self._view.event, self._matches
         return b"".join(
-            [line(ADDED, watched(kv, kv.mod_revision)) for kv in kvs if matches is None or matches(kv)]
+            [told(ADDED, watched(kv, kv.mod_revision)) for kv in kvs if matches is None or matches(kv)]
         )
 
     def _type(self, event: Event) -> str | None:
@@ -80,7 +69,7 @@ class LineEncoder:
         # What leaves is shown as it last was, with the revision at which it left.
         shown = event.previous if seen == DELETED else event.kv
         assert shown is not None, "only what was there can leave"
-        encoded = line(seen, self._view.watched(shown, event.kv.mod_revision))
+        encoded = self._view.event(seen, self._view.watched(shown, event.kv.mod_revision))
         if self._view.line_key:
             self._cache.keep(event, self._keys[seen], encoded)
         return encoded

@@ -4,11 +4,12 @@ import asyncio
 from collections.abc import Sequence
 
 from kinepy import KeyValue
+from kinepy_server.read.framing import JsonLines
 from kinepy_server.read.view import CHUNK_ITEMS, ListMeta, bookmark_metadata
 from kinepy_server.wire.partial import partial_bookmark, partial_list_head, partial_object
 
 
-class PartialView:
+class PartialView(JsonLines):
     """PartialObjectMetadata of one version of meta.k8s.io."""
 
     def __init__(self, api_version: str) -> None:

@@ -8,12 +8,13 @@ import orjson
 
 from kinepy import KeyValue
 from kinepy_server.objects.codec import items_bytes, object_bytes, object_bytes_at
+from kinepy_server.read.framing import JsonLines
 from kinepy_server.read.view import CHUNK_ITEMS, ListMeta, bookmark_metadata
 from kinepy_server.resources.resource import JsonObject, Resource
 from kinepy_server.schema.decode import empty_object
 
 
-class PlainView:
+class PlainView(JsonLines):
     """Whole objects: nothing is parsed."""
 
     def __init__(self, resource: Resource) -> None:

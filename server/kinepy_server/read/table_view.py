@@ -8,13 +8,14 @@ import orjson
 from kinepy import KeyValue
 from kinepy.clock import Clock
 from kinepy_server.objects.codec import decode_at, object_bytes_at
+from kinepy_server.read.framing import JsonLines
 from kinepy_server.read.view import CHUNK_ITEMS, ListMeta, bookmark_metadata
 from kinepy_server.resources.resource import Resource
 from kinepy_server.wire.partial import partial_bookmark, partial_object
 from kinepy_server.wire.table import IncludeObject, cells_of, row_bytes, table_bytes, table_head
 
 
-class TableView:
+class TableView(JsonLines):
     """Rows of one resource, for one request: in a watch only the first event carries the columns.
 
     Ages are cells, so lines are not shared with other watchers.

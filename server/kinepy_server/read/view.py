@@ -11,6 +11,7 @@ from typing import Protocol
 import orjson
 
 from kinepy import KeyValue
+from kinepy_server.errors import StatusError
 
 CHUNK_ITEMS = 1024
 """Items that are encoded before others have their turn."""
@@ -57,6 +58,14 @@ class View(Protocol):
 
     def bookmark(self, revision: int, *, initial_end: bool) -> bytes:
         """The object of a bookmark."""
+        ...
+
+    def status(self, error: StatusError) -> bytes:
+        """The object of an ERROR event."""
+        ...
+
+    def event(self, event_type: str, obj: bytes) -> bytes:
+        """A watch event around its object, as it travels."""
         ...
 
 

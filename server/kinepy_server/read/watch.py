@@ -9,7 +9,7 @@ from kinepy_server.context import Context
 from kinepy_server.errors import StatusError, expired
 from kinepy_server.library_errors import translate
 from kinepy_server.read.bookmarks import Schedule
-from kinepy_server.read.lines import BOOKMARK, LineEncoder, error_line, line
+from kinepy_server.read.lines import BOOKMARK, ERROR, LineEncoder
 from kinepy_server.read.options import ListOptions, parse_options
 from kinepy_server.read.page import Scan, arrive
 from kinepy_server.read.plan import WatchPlan, plan_watch
@@ -23,17 +23,17 @@ from kinepy_server.response import StreamResponse
 
 async def handle_watch(context: Context, request: Request, resource: Resource) -> StreamResponse:
     """A stream of events. What is wrong with the request is refused before it; later errors are its last event."""
-    view = watch_view(context, request, resource)
+    view, accepted = watch_view(context, request, resource)
     options = parse_options(request, watch=True)
     selection = compile_selection(
         resource, request.namespace, labels=options.labels, fields=options.fields, name=request.name
     )
     plan = plan_watch(options)
     if view is None:
-        return StreamResponse(200, _Nothing())
+        return StreamResponse(200, _Nothing(), accepted.stream_type)
     stream = _Stream(context, view, selection, options=options, plan=plan)
     await stream.open()
-    return StreamResponse(200, stream.chunks())
+    return StreamResponse(200, stream.chunks(), accepted.stream_type)
 
 
 class _Nothing:
@@ -97,7 +97,7 @@ class _Stream:
         except (WatchOverflow, StoreClosed):
             return
         except KinepyError as error:
-            yield error_line(_last_words(error))
+            yield self._view.event(ERROR, self._view.status(_last_words(error)))
         finally:
             if self._watch is not None:
                 await self._watch.aclose()
@@ -115,7 +115,7 @@ class _Stream:
 
     def _bookmark(self, revision: int, *, initial_end: bool) -> bytes:
         self._told = revision
-        return line(BOOKMARK, self._view.bookmark(revision, initial_end=initial_end))
+        return self._view.event(BOOKMARK, self._view.bookmark(revision, initial_end=initial_end))
 
 
 def _schedule(context: Context, options: ListOptions) -> Schedule:
