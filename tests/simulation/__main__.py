@@ -1,9 +1,9 @@
 """Replay a seed, run many, or run until told to stop.
 
-    python -m tests.simulation --seed 8142 --trace     replay one run and tell everything that happens
-    python -m tests.simulation --seed 0 --seeds 5000   run many
-    python -m tests.simulation --soak                  run until interrupted, beginning at a seed of the moment
-    python -m tests.simulation --broken NAME           show how a part that is broken on purpose is noticed
+python -m tests.simulation --seed 8142 --trace     replay one run and tell everything that happens
+python -m tests.simulation --seed 0 --seeds 5000   run many
+python -m tests.simulation --soak                  run until interrupted, beginning at a seed of the moment
+python -m tests.simulation --broken NAME           show how a part that is broken on purpose is noticed
 """
 
 import argparse
@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 from itertools import count
 
+from tests.simulation import broken_reads, broken_writes  # noqa: F401  # they register what they break
 from tests.simulation.broken import BROKEN
 from tests.simulation.run import Plan, simulate
 

@@ -152,7 +152,10 @@ class Node:
             return
         self._cluster.database.trace(f"{identity} closes")
         await self.stop()
+        await asyncio.sleep(1.0)
         if identity == self.identity and identity not in self._cluster.database.dead:
+            self._cluster.database.kill(identity)
+            await end_tasks(self._cluster.loop, identity)
             self.start()
 
     async def stop(self) -> None:
@@ -229,10 +232,12 @@ class Cluster:
             if not task.cancelled():
                 task.result()
 
-    def _crash(self, identity: str) -> None:
+    def _crash(self, identity: str) -> bool:
         for node in self.nodes:
-            if node.identity == identity:
+            if node.identity == identity and identity not in self.database.dead:
                 node.crash()
+                return True
+        return False
 
     async def all_up(self) -> None:
         """Return when every node serves; nothing strikes any more."""

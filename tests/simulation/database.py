@@ -11,6 +11,7 @@ from contextvars import Context
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from random import Random
 from typing import TypeVar
 
 from kinepy.drivers.base import LeaseRow
@@ -40,7 +41,7 @@ class Mode:
     late_commits: bool
     """a transaction whose connection broke may still be committed later, holding the order lock until then"""
     signals_all: bool
-    """every commit wakes others, not only appends"""
+    """every commit wakes others, not only appends and floors"""
 
 
 SQLITE = Mode(name="sqlite", server_time=False, late_commits=False, signals_all=True)
@@ -50,7 +51,10 @@ POSTGRES = Mode(name="postgres", server_time=True, late_commits=True, signals_al
 @cache
 def empty_database() -> bytes:
     """The bytes of a database as it is after its first start."""
-    with closing(create_in_memory(SimClock(SimLoop(None, steps_max=0)))) as raw:  # type: ignore[arg-type]
+    with (
+        closing(SimLoop(Random(0), steps_max=0)) as loop,
+        closing(create_in_memory(SimClock(loop))) as raw,
+    ):
         return raw.serialize()
 
 
@@ -95,13 +99,13 @@ class SimDatabase:
 
     # --- what nodes do
 
-    def committed(self, commit: Commit, *, append: bool) -> None:
+    def committed(self, commit: Commit, *, notify: bool) -> None:
         """A transaction has become visible to all."""
         self.reference.commit(commit)
         if commit.rows:
             told = " ".join(f"{row.revision}.{row.sub}:{row.key.decode('latin-1')}" for row in commit.rows)
             self.trace(f"{commit.node} commits {told}")
-        if append or self.mode.signals_all:
+        if notify or self.mode.signals_all:
             for node, signal in list(self.listeners.items()):
                 if node != commit.node:
                     self._signal(signal)

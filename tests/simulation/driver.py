@@ -46,9 +46,9 @@ class SimWrite(SqliteWrite):
         super().__init__(connection, clock, identity=NoFile(), lock_timeout_s=0.0)
         self.connection = connection
         self.rows: list[LogRow] = []
-        self.leases: list[LeaseRow] = []
+        self.leases_put: list[LeaseRow] = []
         self.leases_gone: list[int] = []
-        self.floors: list[tuple[bytes, Revision]] = []
+        self.floors_put: list[tuple[bytes, Revision]] = []
         self.notifies = False
 
     async def read_heads(self, keys: Collection[bytes]) -> None:
@@ -72,7 +72,7 @@ class SimWrite(SqliteWrite):
         await super().append(rows, notify=notify)
 
     async def put_lease(self, lease: LeaseRow) -> None:
-        self.leases.append(lease)
+        self.leases_put.append(lease)
         await super().put_lease(lease)
 
     async def delete_leases(self, leases: Collection[int]) -> None:
@@ -83,7 +83,7 @@ class SimWrite(SqliteWrite):
         raise AssertionError(f"no node of the simulation begins an epoch: {epoch}")
 
     async def put_floor(self, prefix: bytes, revision: Revision) -> None:
-        self.floors.append((prefix, revision))
+        self.floors_put.append((prefix, revision))
         await super().put_floor(prefix, revision)
 
     async def run(self, work: Any) -> int:
@@ -107,7 +107,9 @@ class SimMaintenance(SqliteMaintenance):
     ) -> int:
         gone = await super().delete_superseded(key_range, after=after, upto=upto, floor=floor)
         if gone:
-            self._driver.database.trace(f"{self._driver.node} compacts ({after}, {upto}] below {floor}: {gone} rows")
+            self._driver.database.trace(
+                f"{self._driver.node} compacts ({after}, {upto}] below {floor}: {gone} rows"
+            )
         return gone
 
     async def reclaim(self) -> None:
@@ -152,7 +154,10 @@ class SimDriver:
         finally:
             if connection.usable:
                 leave(connection.raw)
-                self._idle.append(connection)
+                if self._closed:
+                    connection.drop()
+                else:
+                    self._idle.append(connection)
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[SimRead]:
@@ -230,11 +235,11 @@ class SimDriver:
             node=self.node,
             now_us=self._clock.now_us(),
             rows=tuple(tx.rows),
-            leases=tuple(tx.leases),
+            leases=tuple(tx.leases_put),
             leases_gone=tuple(tx.leases_gone),
-            floors=tuple(tx.floors),
+            floors=tuple(tx.floors_put),
         )
-        self.database.committed(commit, append=bool(tx.rows) and tx.notifies)
+        self.database.committed(commit, notify=bool(tx.floors_put) or (bool(tx.rows) and tx.notifies))
 
     async def transact(self, work: Any) -> int:
         """Run the compactor's work as one write transaction."""

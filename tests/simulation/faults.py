@@ -44,7 +44,7 @@ RATES: Final[dict[Fault, float]] = {
     Fault.LOST_COMMIT: 0.08,
     Fault.LATE_COMMIT: 0.08,
     Fault.DISK_FULL: 0.05,
-    Fault.LOST_SIGNAL: 0.3,
+    Fault.LOST_SIGNAL: 0.6,
     Fault.LATE_SIGNAL: 0.3,
     Fault.RESTART: 1.0,
     Fault.CLOCK_JUMP: 1.0,
@@ -78,7 +78,8 @@ class Faults:
     trace: Trace
     active: bool = True
     slow: set[str] = field(default_factory=set)
-    crash: Callable[[str], None] = lambda node: None
+    crash: Callable[[str], bool] = lambda node: False
+    """kills a node, unless it is not running"""
     count: dict[Fault, int] = field(default_factory=dict)
 
     def happens(self, fault: Fault) -> bool:
@@ -105,9 +106,8 @@ class Faults:
             await asyncio.sleep((draw - 0.97) * 8.0)
         if not self.active:
             return
-        if self.happens(Fault.CRASH):
+        if self.happens(Fault.CRASH) and self.crash(node):
             self.trace(f"{node} crashes at {name}")
-            self.crash(node)
             await self.loop.create_future()
         if self.happens(Fault.FREEZE):
             seconds = self.random.choice((0.1, 1.0, 8.0))

@@ -42,7 +42,12 @@ class SimTask(asyncio.Task[Any]):
     """A task that knows its node, and has a serial number as hash."""
 
     def __init__(
-        self, coro: Coroutine[Any, Any, Any], *, loop: "SimLoop", context: Context | None = None, **options: Any
+        self,
+        coro: Coroutine[Any, Any, Any],
+        *,
+        loop: "SimLoop",
+        context: Context | None = None,
+        **options: Any,
     ) -> None:
         self.serial = loop.next_serial()
         self.node: str = NODE.get() if context is None else context.get(NODE, "")
@@ -67,7 +72,7 @@ class SimLoop(asyncio.BaseEventLoop):
         self._serial = 0
         self._tasks: dict[str, list[SimTask]] = {}
         self._frozen_until: dict[str, float] = {}
-        self.set_task_factory(self._make_task)
+        self.set_task_factory(self._make_task)  # type: ignore[arg-type]  # the typed factory knows no options
 
     def next_serial(self) -> int:
         """A number that no future or task of this loop had before."""
@@ -80,7 +85,9 @@ class SimLoop(asyncio.BaseEventLoop):
     def create_future(self) -> asyncio.Future[Any]:
         return SimFuture(self)
 
-    def run_in_executor(self, executor: Any, func: Callable[..., T], *args: Any) -> asyncio.Future[T]:
+    def run_in_executor(  # type: ignore[override]  # the arguments' types are not followed
+        self, executor: Any, func: Callable[..., T], *args: Any
+    ) -> asyncio.Future[T]:
         """Run it at once: threads would bring real scheduling back."""
         future = self.create_future()
         try:

@@ -4,11 +4,11 @@ Built from the rows as they were committed, of which it believes only revision, 
 Nothing is ever taken back: after a fail-over the lost revisions stay known as a branch that ended.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from kinepy import Event, EventType, KeyRange, KeyValue, Revision
-from kinepy.drivers.base import EpochRow, LeaseRow, LogRow
+from kinepy.drivers.base import LeaseRow, LogRow
 
 State = Mapping[bytes, KeyValue]
 
@@ -75,7 +75,7 @@ class Reference:
     def _apply(self, revision: Revision, rows: list[LogRow]) -> None:
         if revision != self.newest + 1:
             self.broken("P1 order", f"revision {revision} was committed after {self.newest}")
-        if revision in self.states or revision <= self.seen and revision in self.rows:
+        if revision in self.states:
             self.broken("P2 never again", f"revision {revision} was committed twice")
         before = self.states.get(self.newest, {})
         state, events = dict(before), []
@@ -147,8 +147,3 @@ def _event(row: LogRow, current: KeyValue | None) -> Event:
 def within(state: State, key_range: KeyRange) -> list[KeyValue]:
     """The items of a state in a range, in key order."""
     return [state[key] for key in sorted(state) if key in key_range]
-
-
-def actors(rows: Iterable[LogRow]) -> set[str]:
-    """Who wrote the rows."""
-    return {row.actor for row in rows if row.actor is not None}

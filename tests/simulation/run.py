@@ -6,7 +6,7 @@ import logging
 import shutil
 import tempfile
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,7 +25,14 @@ from tests.simulation.nemesis import Nemesis
 from tests.simulation.reference import Reference, Violation
 from tests.simulation.trace import Trace
 from tests.simulation.validate import judge_calls
-from tests.simulation.validate_end import converged, p7_nothing_left, p7_still_there, p8_leases, p8_none_left
+from tests.simulation.validate_end import (
+    converged,
+    followed,
+    p7_nothing_left,
+    p7_still_there,
+    p8_leases,
+    p8_none_left,
+)
 from tests.simulation.validate_watch import judge_watches
 from tests.simulation.watchers import Watcher
 from tests.simulation.workload import (
@@ -72,7 +79,9 @@ class Report:
 
     def __str__(self) -> str:
         told = "\n".join(f"  {violation}" for violation in self.violations[:10])
-        return f"seed {self.seed} broke a promise; python -m tests.simulation --seed {self.seed} --trace\n{told}"
+        return (
+            f"seed {self.seed} broke a promise; python -m tests.simulation --seed {self.seed} --trace\n{told}"
+        )
 
 
 def simulate(seed: int, plan: Plan | None = None, *, trace: bool = False) -> Report:
@@ -222,29 +231,36 @@ class Run:
         """Nothing fails any more: nodes come up, leases run out, watchers see everything."""
         self.faults.active = False
         self.loop.thaw()
-        cluster.database.maintainer = cluster.database.maintainer or ""
         await cluster.all_up()
         await cluster.database.settle()
-        lease_ends = max([each.expires_at for each in self.reference.leases.values()], default=0)
-        slowest = min(node.clock.offset_us for node in cluster.nodes)
-        left_s = (lease_ends - cluster.database.clock.now_us() - slowest) / 1e6
-        await asyncio.sleep(min(max(left_s, 0.0), LEASE_TTL_S_MAX + 60.0) + 3.0)
+        newest = self.reference.newest
+        # What clients have given up waiting for may still be under way.
+        await asyncio.sleep(2 * self.settings.poll_interval_notified_s + 1.0)
+        for node in cluster.nodes:
+            followed(self.reference, node, newest)
+        await self._until(lambda: not self.reference.leases, within_s=LEASE_TTL_S_MAX + 60.0)
         for watcher in self.watchers:
             watcher.restless = False
-        deadline = self.loop.time() + CONVERGE_S_MAX
-        while any((each.reached or 0) < self.reference.newest for each in self.watchers):
-            if self.loop.time() > deadline:
-                break
-            await asyncio.sleep(0.5)
+        await self._until(self._all_seen, within_s=CONVERGE_S_MAX)
         # Not before: a read would make up for a wake-up that was lost for good.
         reader = self._client(Client, 0, cluster)
         for node in cluster.nodes:
             self.reads.append(await reader.send(List(key_range=KeyRange.everything()), node))
         await reader.send(Compact(to=None), self.random.choice(cluster.nodes))
-        while cluster.database.maintainer:  # another node's run may have been under way
-            await asyncio.sleep(1.0)
-        await asyncio.sleep(self.settings.compaction_interval_s + 1.0)
+        for pause_s in (0.0, self.settings.compaction_interval_s + 1.0):
+            await asyncio.sleep(pause_s)
+            # A run of another node, which does not yet know of this floor.
+            await self._until(lambda: not cluster.database.maintainer, within_s=CONVERGE_S_MAX)
         await cluster.end_background()
+
+    def _all_seen(self) -> bool:
+        return all((each.reached or 0) >= self.reference.newest for each in self.watchers)
+
+    async def _until(self, condition: Callable[[], bool], *, within_s: float) -> None:
+        """Wait for a condition; whether it was met is judged at the end."""
+        deadline = self.loop.time() + within_s
+        while not condition() and self.loop.time() < deadline:  # noqa: ASYNC110  # time is virtual
+            await asyncio.sleep(0.5)
 
     async def _inspect(self, cluster: Cluster) -> None:
         """Look at the database with a driver of the last node's kind, after every node has closed."""

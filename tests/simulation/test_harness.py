@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from tests.simulation import broken_reads, broken_writes  # noqa: F401  # they register what they break
 from tests.simulation.broken import BROKEN, Broken
 from tests.simulation.run import Plan, simulate
 
@@ -27,7 +28,11 @@ def test_a_seed_gives_the_same_run_in_another_process() -> None:
     for hash_seed in ("1", "2"):
         command = [sys.executable, "-m", "tests.simulation", "--seed", "11", "--seeds", "5", "--hashes"]
         found = subprocess.run(
-            command, env={**os.environ, "PYTHONHASHSEED": hash_seed}, capture_output=True, text=True, check=True
+            command,
+            env={**os.environ, "PYTHONHASHSEED": hash_seed},
+            capture_output=True,
+            text=True,
+            check=True,
         )
         hashes.add(found.stdout)
     assert len(hashes) == 1, hashes

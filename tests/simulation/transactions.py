@@ -22,7 +22,9 @@ from kinepy import (
 from tests.simulation.reference import State, within
 
 
-def draw(random: Random, keys: Sequence[bytes], last: Mapping[bytes, Revision], *, value: Callable[[], bytes]) -> Txn:
+def draw(
+    random: Random, keys: Sequence[bytes], last: Mapping[bytes, Revision], *, value: Callable[[], bytes]
+) -> Txn:
     """A transaction over two keys: guarded by one, changing or reading both; sometimes one inside another."""
     first, second = random.sample(keys, 2)
     expected = last.get(first, Revision(0))
@@ -62,9 +64,7 @@ class Evaluation:
         current = self.state.get(compare.range.start)
         actual = 0
         if current is not None:
-            actual = (
-                current.version if compare.target is CompareTarget.VERSION else current.mod_revision
-            )
+            actual = current.version if compare.target is CompareTarget.VERSION else current.mod_revision
         assert isinstance(compare.operand, int)
         if compare.operator is CompareOperator.GREATER:
             return actual > compare.operand

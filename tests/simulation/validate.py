@@ -6,7 +6,7 @@ between what was known at the call and what was committed at the return.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -131,7 +131,9 @@ def _acknowledged(result: object) -> Revision:
 def _writes(result: TxnResult) -> bool:
     def any_write(outcomes: Any) -> bool:
         return any(
-            hasattr(each, "kv") or bool(getattr(each, "previous", ())) or any_write(getattr(each, "outcomes", ()))
+            hasattr(each, "kv")
+            or bool(getattr(each, "previous", ()))
+            or any_write(getattr(each, "outcomes", ()))
             for each in outcomes
         )
 
@@ -182,11 +184,18 @@ def _check_txn(judge: Judge, call: Call, revision: Revision) -> None:
     evaluation = Evaluation(judge.before(revision), revision)
     outcome = evaluation.txn(call.request.txn)
     if evaluation.state != judge.reference.states[revision]:
-        judge.broken("P3 one winner", call, f"revision {revision} is not what the transaction makes of the state")
+        judge.broken(
+            "P3 one winner", call, f"revision {revision} is not what the transaction makes of the state"
+        )
     result = call.result
-    if isinstance(result, TxnResult) and result.revision == revision and (result.succeeded, list(result.outcomes)) != (
-        outcome.succeeded,
-        outcome.outcomes,
+    if (
+        isinstance(result, TxnResult)
+        and result.revision == revision
+        and (result.succeeded, list(result.outcomes))
+        != (
+            outcome.succeeded,
+            outcome.outcomes,
+        )
     ):
         judge.broken("P5 snapshots", call, f"at {revision} the transaction answers {outcome}")
 
@@ -200,9 +209,10 @@ def p9_errors(judge: Judge, call: Call) -> None:
             judge.broken("P3 one winner", call, f"{current} was never current during the call")
         if isinstance(result, RevisionConflict) and current.mod_revision == result.expected:
             judge.broken("P3 one winner", call, "it is at the expected revision")
-    if isinstance(result, KeyNotFound):
-        if result.revision not in judge.window(call) or result.key in (judge.state(result.revision) or {}):
-            judge.broken("P3 one winner", call, f"the key exists at {result.revision}")
+    if isinstance(result, KeyNotFound) and (
+        result.revision not in judge.window(call) or result.key in (judge.state(result.revision) or {})
+    ):
+        judge.broken("P3 one winner", call, f"the key exists at {result.revision}")
 
 
 # --- reads
@@ -243,7 +253,9 @@ def _state_read(judge: Judge, call: Call, revision: Revision) -> State | None:
     if at is None and not call.known <= revision <= call.newest:
         judge.broken("P5 snapshots", call, f"{revision} is not in [{call.known}, {call.newest}]")
     if at is not None and at < call.node_floor:
-        judge.broken("P7 compaction", call, f"served below {call.node_floor}, which this node had acknowledged")
+        judge.broken(
+            "P7 compaction", call, f"served below {call.node_floor}, which this node had acknowledged"
+        )
     state = judge.state(revision)
     if state is None:
         judge.broken("P5 snapshots", call, f"there never was a revision {revision}")
@@ -290,20 +302,15 @@ def p5_future(judge: Judge, call: Call, error: RevisionInFuture) -> None:
 
 def p8_lease_error(judge: Judge, call: Call, error: LeaseNotFound | LeaseExists) -> None:
     """A lease that was there all the time, and had time left, is not reported as gone."""
-    before, after = call.commits
-    if isinstance(error, LeaseExists):
+    commits = judge.reference.commits[: call.commits[1]]
+    if isinstance(error, LeaseExists) or call.faulty or judge.reference.bases or not commits:
         return
     granted = [
-        (commit.index, lease)
-        for commit in judge.reference.commits[:before]
-        for lease in commit.leases
-        if lease.id == error.lease
+        lease for commit in commits[: call.commits[0]] for lease in commit.leases if lease.id == error.lease
     ]
-    gone = any(error.lease in commit.leases_gone for commit in judge.reference.commits[:after])
-    later = judge.reference.commits[after - 1].now_us if after else 0
-    if granted and not gone and later and not judge.reference.bases and call.faulty is False:
-        if granted[-1][1].expires_at > later:
-            judge.broken("P8 leases", call, f"the lease stood: {granted[-1][1]}")
+    gone = any(error.lease in commit.leases_gone for commit in commits)
+    if granted and not gone and granted[-1].expires_at > commits[-1].now_us:
+        judge.broken("P8 leases", call, f"the lease stood: {granted[-1]}")
 
 
 def not_now(judge: Judge, call: Call, error: Exception) -> None:
@@ -342,8 +349,3 @@ _ANSWERS: Final[tuple[tuple[type | tuple[type, ...], _Validator], ...]] = (
     (KinepyError, p9_other),
     ((KeyValue, DeleteResult), nothing),
 )
-
-
-def violations_by_promise(reference: Reference) -> Iterator[str]:
-    """The promises that were broken, each once."""
-    yield from dict.fromkeys(each.promise for each in reference.violations)

@@ -4,6 +4,7 @@ from collections.abc import Sequence, Set
 
 from kinepy import KeyRange, KeyValue, RangeResult, Revision
 from kinepy.drivers.base import Driver, LogRow
+from tests.simulation.cluster import Node
 from tests.simulation.reference import Reference, State
 from tests.simulation.watchers import Watcher
 
@@ -17,23 +18,25 @@ def p8_leases(reference: Reference, revoked: Set[int]) -> None:
             leases, state = reference.branches[commit.index]
             standing = {lease.id: lease.expires_at for lease in leases.values()}
             attached = _attached(state)
-        for lease in commit.leases:
-            standing[lease.id] = lease.expires_at
-        for row in commit.rows:
-            for keys in attached.values():
-                keys.discard(row.key)
-            if row.value is not None and row.lease is not None:
-                attached.setdefault(row.lease, set()).add(row.key)
+        standing.update((lease.id, lease.expires_at) for lease in commit.leases)
+        _attach(attached, commit.rows)
         for gone in commit.leases_gone:
-            left = attached.pop(gone, set())
-            if left:
+            if left := attached.pop(gone, None):
                 reference.broken("P8 leases", f"lease {gone} ended without {sorted(left)}")
             if gone not in standing:
                 reference.broken("P8 leases", f"lease {gone} was ended twice")
-            expires_at = standing.pop(gone, 0)
-            if gone not in revoked and expires_at > commit.now_us:
-                reference.broken("P8 leases", f"lease {gone} was ended {expires_at - commit.now_us} µs early")
+            early_us = standing.pop(gone, 0) - commit.now_us
+            if gone not in revoked and early_us > 0:
+                reference.broken("P8 leases", f"lease {gone} was ended {early_us} µs early")
         _check_lease_deletes(reference, commit.rows, set(commit.leases_gone))
+
+
+def _attach(attached: dict[int, set[bytes]], rows: Sequence[LogRow]) -> None:
+    for row in rows:
+        for keys in attached.values():
+            keys.discard(row.key)
+        if row.value is not None and row.lease is not None:
+            attached.setdefault(row.lease, set()).add(row.key)
 
 
 def _attached(state: State) -> dict[int, set[bytes]]:
@@ -69,17 +72,26 @@ def p8_none_left(reference: Reference) -> None:
         reference.broken("P8 leases", f"keys outlive their lease: {held}")
 
 
+def followed(reference: Reference, node: Node, newest: Revision) -> None:
+    """A while after the last fault a node has applied what had been committed then, without being asked for it."""
+    applied = node.sync(lambda store: store.applied_revision)
+    if applied < newest:
+        reference.broken("P11 many writers", f"{node.identity} stays at {applied}, the store was at {newest}")
+
+
 def converged(reference: Reference, watchers: Sequence[Watcher], reads: Sequence[object]) -> None:
     """Every watcher has seen everything, and every node reads the same state."""
     for watcher in watchers:
         if (watcher.reached or 0) < reference.newest:
             reference.broken(
-                "P6 watch reliable", f"{watcher.name} stays at {watcher.reached}, the store at {reference.newest}"
+                "P6 watch reliable",
+                f"{watcher.name} stays at {watcher.reached}, the store at {reference.newest}",
             )
-    state = reference.states[reference.newest]
     for read in reads:
-        if not isinstance(read, RangeResult) or {item.key: item for item in read.items} != state:
-            reference.broken("P11 many writers", f"a node reads {read} at {reference.newest}")
+        if not isinstance(read, RangeResult) or read.revision != reference.newest:
+            reference.broken(
+                "P11 many writers", f"a node reads {read}, the store stands at {reference.newest}"
+            )
 
 
 async def p7_still_there(reference: Reference, driver: Driver) -> None:

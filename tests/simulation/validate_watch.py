@@ -36,9 +36,7 @@ def filtered(reference: Reference, session: Session, delivery: Delivery) -> None
             _broken(reference, "P6 watch filter", session, f"revision {event.revision} is before the start")
 
 
-def ordered_and_unique(
-    reference: Reference, session: Session, delivery: Delivery, told_to: Revision
-) -> None:
+def ordered_and_unique(reference: Reference, session: Session, delivery: Delivery, told_to: Revision) -> None:
     """Revisions rise, and nothing that was covered by progress comes again."""
     before = told_to
     for event in delivery.events:
@@ -56,9 +54,7 @@ def atomic(reference: Reference, session: Session, delivery: Delivery) -> None:
         told.setdefault(event.revision, []).append(event.kv.key)
     for revision, keys in told.items():
         happened = [
-            event.kv.key
-            for event in reference.events.get(revision, ())
-            if event.kv.key in session.key_range
+            event.kv.key for event in reference.events.get(revision, ()) if event.kv.key in session.key_range
         ]
         if len(keys) < len(happened):
             _broken(reference, "P6 watch atomic", session, f"revision {revision}: {keys} of {happened}")
@@ -68,7 +64,9 @@ def never_before_commit(reference: Reference, session: Session, delivery: Delive
     """What is told, and the progress that is claimed, has been committed."""
     last = max([event.revision for event in delivery.events], default=Revision(0))
     if last > delivery.newest:
-        _broken(reference, "P6 watch", session, f"revision {last} was told when {delivery.newest} was the newest")
+        _broken(
+            reference, "P6 watch", session, f"revision {last} was told when {delivery.newest} was the newest"
+        )
     if last > delivery.progress:
         _broken(reference, "P6 watch progress", session, f"progress {delivery.progress} is behind {last}")
     if delivery.progress > delivery.newest and delivery.progress >= session.start:
