@@ -12,6 +12,7 @@ from kinepy.errors import StoreClosed
 from kinepy_server.context import Context
 from kinepy_server.controllers.accounts import keep_default_accounts, publish_root_ca
 from kinepy_server.controllers.bootstrap import make_bootstrap_objects
+from kinepy_server.controllers.clusterroles import gather_cluster_roles
 from kinepy_server.controllers.events import expire_events
 from kinepy_server.controllers.garbage import collect_garbage
 from kinepy_server.controllers.leadership import Candidate
@@ -22,6 +23,7 @@ _RESTART_FIRST_S, _RESTART_MAX_S = 1.0, 30.0
 _HEALTHY_S = 60.0
 
 CONTROLLERS: Mapping[str, Callable[[Context], Awaitable[None]]] = {
+    "clusterroles": gather_cluster_roles,
     "events": expire_events,
     "garbagecollector": collect_garbage,
     "namespaces": control_namespaces,
