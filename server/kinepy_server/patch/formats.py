@@ -1,6 +1,6 @@
 """The patch formats by media type: how a body becomes a function on documents."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
@@ -11,6 +11,7 @@ from kinepy_server.patch.merge_patch import apply_merge_patch
 from kinepy_server.patch.strategic import strategic_merge
 from kinepy_server.patch.strategic_errors import PatchRefused
 from kinepy_server.resources.resource import JsonObject, Resource
+from kinepy_server.schema.duplicates import may_repeat, repeated_fields
 from kinepy_server.schema.go_json import kind_of
 from kinepy_server.schema.go_text import go_text
 from kinepy_server.schema.types import Type, type_named
@@ -21,10 +22,12 @@ from kinepy_server.wire.json_text import parse_json
 @dataclass(frozen=True, slots=True)
 class Patch:
     """A patch. `apply` makes a patched value of a document that it may use up, as often as it is called; it raises
-    StatusError. `shown` is how a refusal of the result shows the patch; when empty, the result itself is shown."""
+    StatusError. `shown` is how a refusal of the result shows the patch; when empty, the result itself is shown.
+    `repeated` tells the fields that the patch has twice, such as `duplicate field "data.a"`."""
 
     apply: Callable[[JsonObject], Any]
     shown: str = ""
+    repeated: Sequence[str] = ()
 
 
 Reader: TypeAlias = Callable[[bytes, Resource, ServerSettings], Patch]
@@ -70,7 +73,7 @@ def read_merge_patch(body: bytes, resource: Resource, settings: ServerSettings) 
     patch = _parsed(body)
     if not isinstance(patch, dict):
         raise _undecodable(f"json: cannot unmarshal {kind_of(patch)} into Go value of type {_OBJECT}")
-    return Patch(lambda document: apply_merge_patch(document, patch))
+    return Patch(lambda document: apply_merge_patch(document, patch), repeated=_repeated(body, patch))
 
 
 def read_strategic_patch(body: bytes, resource: Resource, settings: ServerSettings) -> Patch:
@@ -81,7 +84,12 @@ def read_strategic_patch(body: bytes, resource: Resource, settings: ServerSettin
         raise bad_request(str(error)) from None
     if not isinstance(patch, dict):
         raise bad_request(f"json: cannot unmarshal {kind_of(patch)} into Go value of type {_OBJECT}")
-    return Patch(partial(_merge_strategically, type_named(resource.schema), patch), go_text(patch))
+    apply = partial(_merge_strategically, type_named(resource.schema), patch)
+    return Patch(apply, go_text(patch), _repeated(body, patch))
+
+
+def _repeated(body: bytes, patch: JsonObject) -> Sequence[str]:
+    return repeated_fields(body) if may_repeat(body, patch) else ()
 
 
 def _merge_strategically(of: Type, patch: JsonObject, document: JsonObject) -> Any:

@@ -26,6 +26,13 @@ def strict_problems(schema: str, body: bytes) -> list[str]:
     return list(dict.fromkeys(problems))
 
 
+def repeated_fields(body: bytes) -> list[str]:
+    """The repeated fields of a body that has no type of its own, in its order, each once."""
+    problems: list[str] = []
+    _walk_untyped(json.loads(body.decode("utf-8", "replace"), object_pairs_hook=_Pairs), None, problems)
+    return list(dict.fromkeys(problems))
+
+
 class _Pairs(list[tuple[str, Any]]):
     """An object as its pairs, repeated keys included."""
 
@@ -67,3 +74,16 @@ def _walk(value: Any, place: tuple[Type, Path], problems: list[str]) -> None:
     elif type(value) is list and of.items is not None:
         for index, member in enumerate(value):
             _walk(member, (of.items, (path, index)), problems)
+
+
+def _walk_untyped(value: Any, path: Path, problems: list[str]) -> None:
+    if isinstance(value, _Pairs):
+        seen: set[str] = set()
+        for name, member in value:
+            if name in seen:
+                problems.append(f'duplicate field "{path_text((path, name))}"')
+            seen.add(name)
+            _walk_untyped(member, (path, name), problems)
+    elif type(value) is list:
+        for index, member in enumerate(value):
+            _walk_untyped(member, (path, index), problems)

@@ -20,6 +20,7 @@ from kinepy_server.schema.decode import DecodeError, Validation
 from kinepy_server.wire.body import decode_value
 from kinepy_server.writes.address import check_name, check_url_name, settle_namespace
 from kinepy_server.writes.apply import APPLY_PATCH, handle_apply
+from kinepy_server.writes.allocate import finisher
 from kinepy_server.writes.create import actor_of, writer_of
 from kinepy_server.writes.options import WriteOptions, write_options
 from kinepy_server.writes.outcome import Decision, change
@@ -46,6 +47,7 @@ async def handle_patch(context: Context, request: Request, resource: Resource) -
         patcher.decide,
         actor=actor_of(request, options),
         dry_run=options.dry_run,
+        finish=finisher(context, resource, pretend=options.dry_run),
     )
     return await respond(view.one(outcome.kv), accepted)
 
@@ -100,6 +102,7 @@ class _Patcher:
             obj, problems = decode_value(self._resource, self._context.registry, value)
         except DecodeError as error:
             raise self._rejected(kv, patch, str(error)) from None
+        problems = [*patch.repeated, *problems]
         if problems and self._validation is Validation.STRICT:
             raise self._rejected(kv, patch, f"strict decoding error: {', '.join(problems)}")
         if self._validation is Validation.WARN:
