@@ -80,12 +80,13 @@ def test_a_test_run_that_does_not_use_it_imports_nothing_of_it(tmp_path: Path) -
     assert done.returncode == 0, done.stdout
 
 
-def test_it_starts_in_less_than_a_second(tmp_path: Path) -> None:
+def test_it_starts_in_less_than_a_second_of_processor_time(tmp_path: Path) -> None:
+    # Processor time, so that a busy machine cannot fail the promise; it counts the imports too.
     script = (
-        "import pathlib, sys, time; started = time.monotonic()\n"
+        "import pathlib, sys, time\n"
         "from kinepy_server.background import BackgroundServer\n"
         "server = BackgroundServer(pathlib.Path(sys.argv[1])); server.start()\n"
-        "print(time.monotonic() - started); server.stop()\n"
+        "print(time.process_time()); server.stop()\n"
     )
     command = [sys.executable, "-c", script, str(tmp_path)]
     best_of_three = min(
