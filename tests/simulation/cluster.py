@@ -171,6 +171,7 @@ class Node:
 
 async def end_tasks(loop: SimLoop, identity: str) -> None:
     """Cancel what is left of a process until nothing is."""
+    loop.thaw(identity)
     deadline = loop.time() + CRASH_TAKES_MAX_S
     while tasks := loop.tasks_of(identity):
         if loop.time() > deadline:

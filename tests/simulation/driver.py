@@ -152,12 +152,16 @@ class SimDriver:
         try:
             yield connection
         finally:
-            if connection.usable:
-                leave(connection.raw)
-                if self._closed:
-                    connection.drop()
-                else:
-                    self._idle.append(connection)
+            self._put_back(connection)
+
+    def _put_back(self, connection: SimConnection) -> None:
+        if not connection.usable:
+            return
+        leave(connection.raw)
+        if self._closed:
+            connection.drop()
+        else:
+            self._idle.append(connection)
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[SimRead]:

@@ -71,7 +71,7 @@ class SimLoop(asyncio.BaseEventLoop):
         self._now = 0.0
         self._serial = 0
         self._tasks: dict[str, list[SimTask]] = {}
-        self._frozen_until: dict[str, float] = {}
+        self._frozen: dict[str, list[asyncio.Handle]] = {}
         self.set_task_factory(self._make_task)  # type: ignore[arg-type]  # the typed factory knows no options
 
     def next_serial(self) -> int:
@@ -98,11 +98,17 @@ class SimLoop(asyncio.BaseEventLoop):
 
     def freeze(self, node: str, seconds: float) -> None:
         """Stop everything of a node for a while, as SIGSTOP does."""
-        self._frozen_until[node] = self._now + seconds
+        self._frozen.setdefault(node, [])
+        self.call_later(seconds, self.thaw, node, context=Context())
 
-    def thaw(self) -> None:
-        """Let frozen nodes go on from their next timer on."""
-        self._frozen_until.clear()
+    def thaw(self, node: str) -> None:
+        """Let a node go on, if it was frozen."""
+        self._ready.extend(self._frozen.pop(node, ()))
+
+    def thaw_all(self) -> None:
+        """Let every node go on."""
+        for node in list(self._frozen):
+            self.thaw(node)
 
     def tasks_of(self, node: str) -> list[SimTask]:
         """The tasks of a node that have not ended, oldest first."""
@@ -129,10 +135,10 @@ class SimLoop(asyncio.BaseEventLoop):
         handle: Any = ready.pop()
         if handle._cancelled:
             return
-        if self._frozen_until:
-            until = self._frozen_until.get(handle._context.get(NODE, ""), 0.0)
-            if until > self._now:
-                self.call_at(until, lambda: None if handle._cancelled else handle._run())
+        if self._frozen:
+            frozen = self._frozen.get(handle._context.get(NODE, ""))
+            if frozen is not None:
+                frozen.append(handle)
                 return
         handle._run()
 

@@ -168,7 +168,7 @@ class Run:
         """A run that was broken off leaves tasks behind; nobody is to hear of them."""
         self.faults.active = False
         self.loop.set_exception_handler(lambda loop, context: None)
-        self.loop.thaw()
+        self.loop.thaw_all()
         tasks = asyncio.all_tasks(self.loop)
         for task in tasks:
             task._log_destroy_pending = False  # type: ignore[attr-defined]
@@ -230,7 +230,7 @@ class Run:
     async def _calm(self, cluster: Cluster) -> None:
         """Nothing fails any more: nodes come up, leases run out, watchers see everything."""
         self.faults.active = False
-        self.loop.thaw()
+        self.loop.thaw_all()
         await cluster.all_up()
         await cluster.database.settle()
         newest = self.reference.newest

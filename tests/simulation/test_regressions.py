@@ -1,16 +1,19 @@
-"""What the simulation has found, each pinned by the scene that showed it. `tests/README.md` has the track record."""
+"""What the simulation has found, each pinned by the scene that showed it. `README.md` has the track record."""
 
 import asyncio
+from pathlib import Path
 from typing import cast
 
 import pytest
 
-from kinepy import Event, EventType, KeyRange, KeyValue, Revision, Settings
-from kinepy.drivers.base import Driver
+from kinepy import DeleteRange, Event, EventType, KeyRange, KeyValue, Put, Revision, Settings, Txn
 from kinepy.errors import Compacted, StoreClosed, WatchOverflow
 from kinepy.log.barrier import Barrier
+from kinepy.log.continuity import Continuity
 from kinepy.log.hub import Hub, Subscription
 from kinepy.log.metrics import StoreMetrics
+from tests.simulation.cluster import Cluster
+from tests.simulation.scene import play
 
 
 def put(revision: int) -> Event:
@@ -78,7 +81,7 @@ class SilentDatabase:
 async def test_read_that_waits_for_the_database_when_the_store_closes_is_refused() -> None:
     # Seed 133: the look that was under way was cancelled, and its readers waited for ever.
     database = SilentDatabase()
-    barrier = Barrier(cast(Driver, database), StoreMetrics())
+    barrier = Barrier(cast(Continuity, database), StoreMetrics())
     job = asyncio.create_task(barrier.run())
     look = barrier.current()
     await database.asked.wait()
@@ -87,3 +90,41 @@ async def test_read_that_waits_for_the_database_when_the_store_closes_is_refused
     with pytest.raises(StoreClosed):
         await look
     await asyncio.wait([job])
+
+
+def test_half_of_a_compacted_revision_is_never_told(tmp_path: Path) -> None:
+    # Seed 1078: a node that lagged behind a compaction told what was left of a transaction.
+    async def scene(cluster: Cluster) -> None:
+        node, late = cluster.nodes
+        watch = late.sync(lambda store: store.watch(KeyRange.everything()))
+        cluster.loop.freeze(late.identity, 5.0)
+        both = Txn(then=(Put(key=b"x", value=b"1"), Put(key=b"y", value=b"1")))
+        swap = Txn(then=(DeleteRange(range=KeyRange.single(b"x")), Put(key=b"z", value=b"1")))
+        for txn in (both, swap):
+            await node.call(lambda store, txn=txn: store.txn(txn))  # type: ignore[misc]
+        await node.call(lambda store: store.put(b"w", b"1"))
+        await node.call(lambda store: store.compact())
+        with pytest.raises(Compacted):
+            await late.call(lambda _: watch.next())
+
+    play(scene, tmp_path, nodes=2)
+
+
+def test_compaction_begins_anew_after_a_fail_over(tmp_path: Path) -> None:
+    # Seed 493: the standby still held what the lost primary had compacted; a deleted key showed its first version.
+    async def scene(cluster: Cluster) -> None:
+        (node,) = cluster.nodes
+        await node.call(lambda store: store.put(b"k", b"first"))
+        await node.call(lambda store: store.put(b"k", b"second"))
+        cluster.database.copy()
+        await node.call(lambda store: store.put(b"k", b"third"))
+        await node.call(lambda store: store.compact())
+        cluster.database.fail_over()
+        await asyncio.sleep(10.0)
+        await node.call(lambda store: store.delete(b"k"))
+        await node.call(lambda store: store.put(b"other", b"1"))
+        floor = await node.call(lambda store: store.compact())
+        await node.call(lambda store: store.put(b"other", b"2"))
+        assert await node.call(lambda store: store.get(b"k", at=floor)) is None
+
+    play(scene, tmp_path, nodes=1, settings=Settings(ring_bytes_max=0))
