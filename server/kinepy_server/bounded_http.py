@@ -2,11 +2,12 @@
 
 import asyncio
 import re
-from typing import Any
+from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from kinepy_server.one_piece import OnePiece
+from kinepy_server.peer_certificate import peer_certificate
 from kinepy_server.seams import CLIENT_CERTIFICATE
 
 TOO_LARGE = (
@@ -50,9 +51,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn does
         """A connection that says nothing at all is ended too."""
         super().connection_made(transport)
-        tls = transport.get_extra_info("ssl_object")
-        # The handshake is over, and it has verified the certificate; there is no other handshake later.
-        self._certificate = tls.getpeercert(binary_form=True) if tls is not None else None
+        self._certificate = peer_certificate(transport)
         self._deadline = self.loop.call_later(self.head_timeout_s, self._too_slow)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -80,7 +79,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._unset_deadline()
         super().on_headers_complete()
         if self._certificate is not None:
-            self.scope[CLIENT_CERTIFICATE] = self._certificate  # type: ignore[typeddict-unknown-key]  # ours
+            # The key is ours, not one of ASGI.
+            cast(dict[str, Any], self.scope)[CLIENT_CERTIFICATE] = self._certificate
         # The answer to HEAD has no body for its head to wait for.
         if self.cycle is not None and self.scope["method"] != "HEAD":
             self.cycle.transport = OnePiece(self.transport)  # type: ignore[assignment]  # what it needs of one

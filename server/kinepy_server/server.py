@@ -11,6 +11,7 @@ import uvicorn
 
 from kinepy import Store
 from kinepy_server.app import create_app
+from kinepy_server.auth.oidc import oidc_pages
 from kinepy_server.auth.setup import Security, guarding
 from kinepy_server.auth.tls import Tls
 from kinepy_server.bounded_http import BoundedHttpProtocol
@@ -20,6 +21,7 @@ from kinepy_server.health import GROUPS, handle_health
 from kinepy_server.metrics import HttpMetrics
 from kinepy_server.metrics_text import MetricsPage
 from kinepy_server.openapi import openapi_pages
+from kinepy_server.peer_certificate import WebSocketProtocol
 from kinepy_server.request import Request
 from kinepy_server.resources.builtins import builtin_registry
 from kinepy_server.resources.registry import Registry
@@ -122,7 +124,8 @@ def pages(metrics: HttpMetrics) -> Sequence[Page]:
     """Every path outside the resources."""
     health = [Page(f"/{name}{below}", handle_health) for name in GROUPS for below in ("", "/*")]
     version = Page("/version", handle_version)
-    return [*discovery_pages(), *openapi_pages(), version, *health, Page("/metrics", MetricsPage(metrics))]
+    own = (version, *health, Page("/metrics", MetricsPage(metrics)))
+    return [*discovery_pages(), *openapi_pages(), *oidc_pages(), *own]
 
 
 def _config(app: object, tls: Tls | None) -> uvicorn.Config:
@@ -130,7 +133,7 @@ def _config(app: object, tls: Tls | None) -> uvicorn.Config:
     return uvicorn.Config(
         app,  # type: ignore[arg-type]  # uvicorn's protocol for ASGI is narrower than ASGI
         http=BoundedHttpProtocol,
-        ws="websockets-sansio",
+        ws=WebSocketProtocol,
         ws_per_message_deflate=False,
         loop="none",
         lifespan="on",

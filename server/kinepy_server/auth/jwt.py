@@ -7,6 +7,8 @@ from typing import Any
 
 import orjson
 
+ALGORITHM = "ES256"
+
 
 class BadToken(ValueError):
     """A text that is no token, or one that this server's key did not sign."""

@@ -8,18 +8,39 @@ NAME = "kinepy"
 USER = "admin"
 
 
-def kubeconfig(url: str, *, ca_pem: str | None = None, token: str | None = None) -> str:
-    """A kubeconfig for a server, with the CA certificate and the token inline."""
+def kubeconfig(
+    url: str,
+    *,
+    ca_pem: str | None = None,
+    token: str | None = None,
+    user: str = USER,
+    certificate: tuple[str, str] | None = None,
+) -> str:
+    """A kubeconfig for a server, with the CA certificate and the user's credentials inline.
+
+    Those are a token, or a certificate with its key, or none.
+    """
     lines = ["apiVersion: v1", "kind: Config", "clusters:", f"- name: {NAME}", "  cluster:"]
     lines.append(f"    server: {json.dumps(url)}")
     if ca_pem is not None:
-        lines.append(f"    certificate-authority-data: {base64.b64encode(ca_pem.encode()).decode()}")
-    lines += ["users:", f"- name: {USER}"]
-    lines += ["  user: {}"] if token is None else ["  user:", f"    token: {json.dumps(token)}"]
+        lines.append(f"    certificate-authority-data: {_inline(ca_pem)}")
+    credentials = []
+    if token is not None:
+        credentials.append(f"    token: {json.dumps(token)}")
+    if certificate is not None:
+        credentials.append(f"    client-certificate-data: {_inline(certificate[0])}")
+        credentials.append(f"    client-key-data: {_inline(certificate[1])}")
+    shown = user if user == USER else json.dumps(user)
+    lines += ["users:", f"- name: {shown}"]
+    lines += ["  user:", *credentials] if credentials else ["  user: {}"]
     lines += ["contexts:", f"- name: {NAME}", "  context:"]
-    lines += [f"    cluster: {NAME}", f"    user: {USER}", "    namespace: default"]
+    lines += [f"    cluster: {NAME}", f"    user: {shown}", "    namespace: default"]
     lines.append(f"current-context: {NAME}")
     return "\n".join(lines) + "\n"
+
+
+def _inline(pem: str) -> str:
+    return base64.b64encode(pem.encode()).decode()
 
 
 def client_host(host: str) -> str:

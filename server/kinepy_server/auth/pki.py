@@ -82,22 +82,22 @@ def _make_ca(certificate: Path, key: Path, *, now: datetime) -> None:
     private = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kinepy-ca")])
     signed = (
-        _builder(subject, subject, private.public_key(), now=now, life=CA_LIFE)
+        builder(subject, subject, private.public_key(), now=now, life=CA_LIFE)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .add_extension(_usage(signs_certificates=True), critical=True)
+        .add_extension(usage(signs_certificates=True), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(private.public_key()), critical=False)
         .sign(private, hashes.SHA256())
     )
     # The certificate comes last: where it is, its key is.
-    write_private(key, _key_pem(private))
-    write_public(certificate, _pem(signed))
+    write_private(key, key_pem(private))
+    write_public(certificate, certificate_pem(signed))
 
 
 def _serves(files: ServerFiles, names: Collection[str], *, now: datetime) -> bool:
     """Whether the certificate there is holds all the names, is this CA's, and is good for a while."""
     if not files.chain.exists():
         return False
-    certificate, ca = _read(files.chain), _read(files.ca)
+    certificate, ca = read_certificate(files.chain), read_certificate(files.ca)
     lasts = certificate.not_valid_after_utc - now > SERVER_RENEWED_BEFORE
     return lasts and set(names) <= _names_in(certificate) and _signed_by(certificate, ca)
 
@@ -117,24 +117,17 @@ def _signed_by(certificate: x509.Certificate, ca: x509.Certificate) -> bool:
 
 
 def _issue(files: ServerFiles, ca_key: Path, *, names: Sequence[str], now: datetime) -> None:
-    ca = _read(files.ca)
+    ca = read_certificate(files.ca)
     # Replicas with names of their own share the folder: names are added, or each start would undo the last one.
-    held = _names_in(_read(files.chain)) if files.chain.exists() else set()
-    try:
-        signer = serialization.load_pem_private_key(ca_key.read_bytes(), password=None)
-    except (OSError, ValueError) as error:
-        raise BadPki(
-            f"cannot read {ca_key}, so no certificate can be issued for {', '.join(names)}: "
-            "put the key back, or remove the folder to start with a new CA"
-        ) from error
-    assert isinstance(signer, ec.EllipticCurvePrivateKey), type(signer)
+    held = _names_in(read_certificate(files.chain)) if files.chain.exists() else set()
+    signer = read_ca_key(ca_key, wanted=f"certificate can be issued for {', '.join(names)}")
     private = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kinepy")])
     alternatives = x509.SubjectAlternativeName([_general_name(name) for name in sorted(held.union(names))])
     signed = (
-        _builder(subject, ca.subject, private.public_key(), now=now, life=SERVER_LIFE)
+        builder(subject, ca.subject, private.public_key(), now=now, life=SERVER_LIFE)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(_usage(signs_certificates=False), critical=True)
+        .add_extension(usage(signs_certificates=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(alternatives, critical=False)
         .add_extension(
@@ -142,12 +135,26 @@ def _issue(files: ServerFiles, ca_key: Path, *, names: Sequence[str], now: datet
         )
         .sign(signer, hashes.SHA256())
     )
-    write_private(files.chain, _key_pem(private) + _pem(signed))
+    write_private(files.chain, key_pem(private) + certificate_pem(signed))
 
 
-def _builder(
+def read_ca_key(path: Path, *, wanted: str) -> ec.EllipticCurvePrivateKey:
+    """The key that certificates are signed with; `wanted` is what cannot be done without it."""
+    try:
+        key = serialization.load_pem_private_key(path.read_bytes(), password=None)
+    except (OSError, ValueError) as error:
+        raise BadPki(
+            f"cannot read {path}, so no {wanted}: "
+            "put the key back, or remove the folder to start with a new CA"
+        ) from error
+    assert isinstance(key, ec.EllipticCurvePrivateKey), type(key)
+    return key
+
+
+def builder(
     subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, *, now: datetime, life: timedelta
 ) -> x509.CertificateBuilder:
+    """A certificate that is good from now on, without extensions."""
     return (
         x509.CertificateBuilder()
         .subject_name(subject)
@@ -159,7 +166,8 @@ def _builder(
     )
 
 
-def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
+def usage(*, signs_certificates: bool) -> x509.KeyUsage:
+    """What the key of a certificate is for."""
     return x509.KeyUsage(
         digital_signature=True,
         key_cert_sign=signs_certificates,
@@ -180,18 +188,21 @@ def _general_name(name: str) -> x509.GeneralName:
         return x509.DNSName(name)
 
 
-def _read(path: Path) -> x509.Certificate:
+def read_certificate(path: Path) -> x509.Certificate:
+    """The certificate in a file; of several the first."""
     try:
         return x509.load_pem_x509_certificate(path.read_bytes())
     except ValueError as error:
         raise BadPki(f"{path} is no certificate: remove it and it is made anew") from error
 
 
-def _pem(certificate: x509.Certificate) -> str:
+def certificate_pem(certificate: x509.Certificate) -> str:
+    """A certificate as text."""
     return certificate.public_bytes(serialization.Encoding.PEM).decode()
 
 
-def _key_pem(key: ec.EllipticCurvePrivateKey) -> str:
+def key_pem(key: ec.EllipticCurvePrivateKey) -> str:
+    """A private key as text."""
     return key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     ).decode()

@@ -12,9 +12,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, utils
 from cryptography.hazmat.primitives.hashes import SHA256
 
 from kinepy_server.auth.files import locked, write_private
-from kinepy_server.auth.jwt import BadToken, decode_base64, decode_json, encode_base64
+from kinepy_server.auth.jwt import ALGORITHM, BadToken, decode_base64, decode_json, encode_base64
 
-ALGORITHM = "ES256"
 KEY_FILE = "sa.key"
 _NUMBER_BYTES = 32
 

@@ -94,18 +94,15 @@ def etcd(
 
 
 @app.command()
-def kubeconfig(data: o.Data = o.DEFAULT_DATA) -> None:
-    """Print the kubeconfig that `kinepy serve` wrote."""
-    from kinepy_server.cli.problems import Problem, reported
+def kubeconfig(data: o.Data = o.DEFAULT_DATA, user: o.User = None, group: o.Group = None) -> None:
+    """Print the kubeconfig that `kinepy serve` wrote, or one with a certificate for another user."""
+    from kinepy_server.cli.problems import reported
 
     with reported():
-        path = data / "kubeconfig"
-        try:
-            typer.echo(path.read_text(), nl=False)
-        except OSError as error:
-            raise Problem(
-                f"cannot read {path} ({error.strerror}): start `kinepy serve` with the same --data first"
-            ) from error
+        from kinepy_server.cli.kubeconfig import admins_kubeconfig, users_kubeconfig
+
+        text = users_kubeconfig(data, user, group or []) if user else admins_kubeconfig(data)
+        typer.echo(text, nl=False)
 
 
 @app.command()

@@ -1,6 +1,7 @@
 """Who may connect, and the files that tell clients how: certificates, tokens, kubeconfig."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from kinepy.clock import Clock
 from kinepy_server.auth.authenticate import ADMIN
@@ -63,14 +64,26 @@ def _secure(plan: Plan, *, clock: Clock) -> Identity:
     return Identity(url, security, tls, ca_pem)
 
 
+def _client_ca(path: Path) -> Path:
+    """The file, when it holds certificates."""
+    import ssl
+
+    try:
+        ssl.create_default_context(cafile=path)
+    except ssl.SSLError as error:
+        raise Problem(f"{path} holds no certificate: give a CA in PEM with --client-ca") from error
+    return path
+
+
 def _tls(plan: Plan, *, clock: Clock) -> tuple[Tls, str]:
     """What to serve with, and what clients are to trust."""
+    client_ca = _client_ca(plan.client_ca) if plan.client_ca is not None else None
     if plan.tls_cert is not None:
-        return Tls(plan.tls_cert, plan.tls_key, plan.client_ca), plan.tls_cert.read_text()
+        return Tls(plan.tls_cert, plan.tls_key, client_ca), plan.tls_cert.read_text()
     from urllib.parse import urlsplit
 
     from kinepy_server.auth.pki import ensure_pki, utc_now
 
     advertised = urlsplit(served_url(plan)).hostname or ""
     files = ensure_pki(plan.data / "pki", [plan.host, advertised, *plan.tls_san], now=utc_now(clock.now_us()))
-    return Tls(files.chain, client_ca=plan.client_ca or files.ca), files.ca.read_text()
+    return Tls(files.chain, client_ca=client_ca or files.ca), files.ca.read_text()

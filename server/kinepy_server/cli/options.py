@@ -108,6 +108,14 @@ Set = Annotated[
         "--set", envvar="KINEPY_SET", metavar="NAME=VALUE", help="Any setting of README's table; repeatable."
     ),
 ]
+User = Annotated[
+    str | None,
+    typer.Option("--user", envvar="KINEPY_USER", help="Issue a client certificate for this user."),
+]
+Group = Annotated[
+    list[str] | None,
+    typer.Option("--group", envvar="KINEPY_GROUP", help="With --user: a group of the user; repeatable."),
+]
 To = Annotated[
     int | None, typer.Option("--to", envvar="KINEPY_TO", help="Give up history before this revision.")
 ]

@@ -1,0 +1,36 @@
+"""`kinepy kubeconfig`: the file that the server wrote, or one like it for another user."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import yaml
+
+from kinepy.clock import SystemClock
+from kinepy_server.auth.client_certificates import issue_client_certificate
+from kinepy_server.auth.kubeconfig import kubeconfig
+from kinepy_server.auth.pki import utc_now
+from kinepy_server.cli.problems import Problem
+
+
+def admins_kubeconfig(data: Path) -> str:
+    """The kubeconfig that `kinepy serve` wrote."""
+    path = data / "kubeconfig"
+    try:
+        return path.read_text()
+    except OSError as error:
+        raise Problem(
+            f"cannot read {path} ({error.strerror}): start `kinepy serve` with the same --data first"
+        ) from error
+
+
+def users_kubeconfig(data: Path, user: str, groups: Sequence[str]) -> str:
+    """A kubeconfig with a new client certificate, for the same server."""
+    url = yaml.safe_load(admins_kubeconfig(data))["clusters"][0]["cluster"]["server"]
+    ca = data / "pki" / "ca.crt"
+    if not url.startswith("https:") or not ca.exists():
+        raise Problem(
+            "the server in this folder takes no certificates of its own CA: "
+            "start `kinepy serve` without --insecure and --tls-cert first"
+        )
+    issued = issue_client_certificate(data / "pki", user, groups, now=utc_now(SystemClock().now_us()))
+    return kubeconfig(url, ca_pem=ca.read_text(), user=user, certificate=(issued.certificate, issued.key))

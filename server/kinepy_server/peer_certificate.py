@@ -1,0 +1,26 @@
+"""The certificate that a client has shown in the TLS handshake, for the application."""
+
+import asyncio
+from typing import Any, cast
+
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+from kinepy_server.seams import CLIENT_CERTIFICATE
+
+
+def peer_certificate(transport: asyncio.BaseTransport) -> bytes | None:
+    """The certificate of a connection's client (DER), which the handshake has verified; None without one."""
+    tls = transport.get_extra_info("ssl_object")
+    return tls.getpeercert(binary_form=True) if tls is not None else None
+
+
+class WebSocketProtocol(WebSocketsSansIOProtocol):
+    """uvicorn's WebSocket protocol; the application is told the client's certificate."""
+
+    def handle_connect(self, event: Any) -> None:
+        """The connection's scope is made here, and read by the application later."""
+        super().handle_connect(event)
+        certificate = peer_certificate(self.transport)
+        if certificate is not None and self.response.status_code == 101:
+            # The key is ours, not one of ASGI.
+            cast(dict[str, Any], self.scope)[CLIENT_CERTIFICATE] = certificate
