@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kinepy_server.apply.compare import compare
@@ -33,12 +33,14 @@ def paths_of(node: FieldSet | None, above: tuple[str, ...] = ()) -> set[tuple[st
     return found.union(*(paths_of(below, (*above, name)) for name, below in node.items() if name != "."))
 
 
+@settings(deadline=None)
 @given(PATHS, PATHS)
 def test_union_and_difference_are_those_of_sets(left: Any, right: Any) -> None:
     assert paths_of(union(tree(left), tree(right))) == left | right
     assert paths_of(difference(tree(left), tree(right))) == left - right
 
 
+@settings(deadline=None)
 @given(PATHS)
 def test_equal_sets_have_equal_trees(paths: Any) -> None:
     assert tree(sorted(paths)) == tree(sorted(paths, reverse=True))

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kinepy_server.apply.compare import compare
@@ -36,6 +36,7 @@ def test_what_only_the_object_has_keeps_its_place_before_what_both_have(
     assert merge(set_of_texts(), [*live], [*applied]) == [*result]
 
 
+@settings(deadline=None)
 @given(TEXTS, TEXTS)
 def test_both_orders_are_kept(live: list[str], applied: list[str]) -> None:
     result = merge(set_of_texts(), live, applied)

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kinepy_server.patch.strategic import strategic_merge
@@ -192,6 +192,7 @@ def listed_envs(envs: dict[str, str | None]) -> list[dict[str, Any]]:
     return [{"name": name, **({"value": value} if value else {})} for name, value in envs.items()]
 
 
+@settings(deadline=None)
 @given(live=ENVS, patch=ENVS, labels=MAPS, change=CHANGES, finalizers=SCALARS, more=SCALARS)
 def test_the_result_holds_what_plain_dicts_would(
     live: Any, patch: Any, labels: Any, change: Any, finalizers: Any, more: Any
@@ -211,6 +212,7 @@ def test_the_result_holds_what_plain_dicts_would(
     assert sorted(result["finalizers"]) == sorted({*finalizers, *more})
 
 
+@settings(deadline=None)
 @given(live=SCALARS, patch=SCALARS)
 def test_both_orders_are_kept(live: list[str], patch: list[str]) -> None:
     result = merged({"finalizers": [*live]}, {"finalizers": patch})["finalizers"]
@@ -219,6 +221,7 @@ def test_both_orders_are_kept(live: list[str], patch: list[str]) -> None:
     assert [name for name in result if name in others] == others
 
 
+@settings(deadline=None)
 @given(live=ENVS, patch=ENVS)
 def test_a_patch_stays_as_it_is_and_does_nothing_new_the_second_time(live: Any, patch: Any) -> None:
     sent = {"containers": [{"name": "c", "env": listed_envs(patch)}]}
@@ -251,6 +254,7 @@ ANYTHING = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(st.dictionaries(WORDS, ANYTHING, max_size=4))
 def test_whatever_is_sent_is_applied_or_refused(patch: dict[str, Any]) -> None:
     original = {
