@@ -2,13 +2,14 @@
 # make test   set up everything, then run all tests (ARGS="tests/cli" and so on)
 # make check  format, lint, types, import contracts, size limits
 # make bench  measure
+# make soak   simulate with seed after seed until interrupted (ARGS="--seed 8142" and so on)
 
 VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check format bench clean
+.PHONY: help setup run test check format bench soak clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -53,6 +54,9 @@ format: $(VENV)/.dev-stamp
 
 bench: $(VENV)/.dev-stamp
 	$(BIN)/python bench/run.py $(ARGS)
+
+soak: $(VENV)/.dev-stamp
+	$(BIN)/python -m tests.simulation --soak $(ARGS)
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
