@@ -13,14 +13,24 @@ from kinepy_server.reviews.handlers import REVIEWS, handle_review
 from kinepy_server.reviews.token_request import handle_create_token
 from kinepy_server.seams import Handler, Page
 from kinepy_server.writes.handlers import (
+    handle_binding,
+    handle_connect,
     handle_create,
     handle_delete,
     handle_delete_collection,
+    handle_eviction,
+    handle_get_scale,
     handle_patch,
+    handle_patch_scale,
     handle_update,
+    handle_update_scale,
 )
 
 _OBJECT: Mapping[str, Handler] = {"get": handle_get, "update": handle_update, "patch": handle_patch}
+
+_CONNECT: Mapping[str, Handler] = dict.fromkeys(
+    ("get", "create", "update", "patch", "delete"), handle_connect
+)
 
 HANDLERS: Mapping[str, Mapping[str, Handler]] = {
     "": {
@@ -31,13 +41,17 @@ HANDLERS: Mapping[str, Mapping[str, Handler]] = {
         "delete": handle_delete,
         "deletecollection": handle_delete_collection,
     },
-    "status": _OBJECT,
+    **dict.fromkeys(("status", "approval", "ephemeralcontainers", "resize"), _OBJECT),
+    **dict.fromkeys(("attach", "exec", "log", "portforward", "proxy"), _CONNECT),
+    "scale": {"get": handle_get_scale, "update": handle_update_scale, "patch": handle_patch_scale},
+    "binding": {"create": handle_binding},
+    "eviction": {"create": handle_eviction},
     "finalize": {"update": handle_update},
     "token": {"create": handle_create_token},
 }
 """Subresource -> verb -> handler. Which of them a resource has is the registry's affair."""
 
-ACTIONS: dict[str, Handler] = dict.fromkeys(REVIEWS, handle_review)
+ACTIONS: dict[str, Handler] = {**dict.fromkeys(REVIEWS, handle_review), "bindings": handle_binding}
 """What is done when an object is created of a kind that is never stored, by the name that messages use for
 its resource, such as `tokenreviews.authentication.k8s.io`."""
 
@@ -67,6 +81,8 @@ async def respond(context: Context, request: Request, pages: Pages) -> Response 
         raise bad_request("the export parameter, deprecated since v1.14, is no longer supported")
     if request.is_resource:
         resource = find_resource(context.registry, request)
+        if request.verb in resource.warnings:
+            request.warnings.append(resource.warnings[request.verb])
         return await find_handler(resource, request)(context, request, resource)
     page = pages.find(request.path)
     if page is None:

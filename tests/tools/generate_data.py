@@ -113,13 +113,19 @@ def resource_entry(key: str, facts: Mapping[str, Json], enabled: Json, schema: s
         "nameRule": behaviour["name_rule"],
         "unconditionalUpdate": behaviour["unconditional_update"],
         "createOnUpdate": behaviour["create_on_update"],
-        "deleteReturnsObject": behaviour["delete_returns"] == "object",
+        "deleteReturnsObject": removal_answer(behaviour) == "object",
         "hasGeneration": behaviour["has_generation"],
         "defaultPropagation": behaviour.get("default_propagation", "Background"),
         "fieldLabels": selectors["accepted"],
         "fieldLabelError": facts["field_selectors"]["errorForms"][selectors["errorForm"]],
         "rules": rules_of(behaviour),
     }
+
+
+def removal_answer(behaviour: Json) -> str:
+    """What a delete that removes the object at once returns."""
+    found: str = behaviour.get("delete_returns_when_removed_at_once", behaviour["delete_returns"])
+    return found
 
 
 def api_version(fact: Json) -> str:

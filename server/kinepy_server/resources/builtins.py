@@ -11,9 +11,11 @@ from kinepy_server.resources.cells.pods import pod_conditions
 from kinepy_server.resources.field_labels import field_labels
 from kinepy_server.resources.registry import Group, Registry
 from kinepy_server.resources.resource import Column, JsonObject, Resource, Strategy, Subresource
+from kinepy_server.resources.scaling import SCALINGS
 from kinepy_server.resources.strategies.configmap import ConfigMapStrategy
 from kinepy_server.resources.strategies.event import CoreEventStrategy, EventStrategy
 from kinepy_server.resources.strategies.hooks import HOOKS
+from kinepy_server.resources.strategies.hooks.certificates import sign_request
 from kinepy_server.resources.strategies.lease import LeaseStrategy
 from kinepy_server.resources.strategies.namespace import NamespaceStrategy
 from kinepy_server.resources.strategies.plain import PlainStrategy
@@ -39,8 +41,13 @@ CONVERSIONS: Mapping[str, tuple[Conversion, Conversion]] = {
 }
 """Resources kept in another version than their own: from storage, to storage."""
 
+_JOB_ORPHANS = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set"
+    " propagationPolicy=Orphan to suppress this warning"
+)
 _ENDPOINTS_DEPRECATED = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
 WARNINGS: Mapping[str, Mapping[str, str]] = {
+    "batch/v1/jobs": {"orphaned": _JOB_ORPHANS},
     "v1/endpoints": dict.fromkeys(
         ("create", "update", "patch", "get", "list", "watch"), _ENDPOINTS_DEPRECATED
     ),
@@ -98,6 +105,8 @@ def _resource(key: str, entry: Mapping[str, Any]) -> Resource:
         cells=CELLS.get(key),
         row_conditions=pod_conditions if key == "v1/pods" else None,
         warnings=WARNINGS.get(key, {}),
+        sign=sign_request if key == "certificates.k8s.io/v1/certificatesigningrequests" else None,
+        scaling=SCALINGS.get(key),
         bookmark_values=BOOKMARK_VALUES.get(key, {}),
     )
 

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from kinepy_server.auth.user import User
+
 JsonObject = dict[str, Any]
 
 INTERNAL_PACKAGES = {"": "core", "events.k8s.io": "core", "flowcontrol.apiserver.k8s.io": "flowcontrol"}
@@ -23,6 +25,15 @@ class Subresource:
     verbs: Sequence[str]
     group: str = ""
     version: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """How an object shows itself as a Scale: dotted paths of its numbers, and the selector of its pods as text."""
+
+    replicas: str
+    current: str
+    selector: Callable[[JsonObject], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +143,14 @@ class Resource:
     columns: Sequence[Column] = ()
     cells: Callable[[JsonObject, float], Sequence[Any]] | None = None
     """The Table cells of an object at an instant (seconds since 1970)."""
+    sign: Callable[[JsonObject, User], None] | None = None
+    """Writes into a new object who creates it."""
+    scaling: Scaling | None = None
+    """Where the number of replicas is, for types that have a scale."""
     row_conditions: Callable[[JsonObject], Sequence[Mapping[str, str]] | None] | None = None
     """What is true of the whole row of an object, such as that it has ended."""
     warnings: Mapping[str, str] = field(default_factory=dict)
-    """Verb -> what to warn its client of."""
+    """Verb -> what to warn its client of; `orphaned` is for a delete that leaves dependents behind by default."""
     bookmark_values: JsonObject = field(default_factory=dict)
     """What bookmarks show besides the fields that are always shown."""
 

@@ -17,6 +17,7 @@ from kinepy_server.schema.types import Kind, Property, Type, type_named
 Path: TypeAlias = tuple[Any, str | int] | None
 Decoder: TypeAlias = Callable[[Any, Path, list[str]], Any]
 
+_NEVER_EMPTY = (Kind.OBJECT, Kind.INT_OR_STRING, Kind.ANY)
 INTEGER_BOUNDS = {"int32": 2**31, "int64": 2**63, "": 2**63}
 _NOTHING: Any = object()
 
@@ -95,7 +96,7 @@ def _hidden_when_empty(prop: Property) -> bool:
     # An empty list or map does not survive storing: where it must be shown, it is null.
     if prop.omit_zero or prop.type.kind in (Kind.LIST, Kind.MAP):
         return True
-    return prop.omit_empty and not prop.pointer and prop.type.kind not in (Kind.OBJECT, Kind.INT_OR_STRING)
+    return prop.omit_empty and not prop.pointer and prop.type.kind not in _NEVER_EMPTY
 
 
 def _absent_value(prop: Property) -> Callable[[], Any]:

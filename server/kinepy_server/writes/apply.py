@@ -24,6 +24,7 @@ from kinepy_server.wire.body import decode_value
 from kinepy_server.wire.json_text import parse_json
 from kinepy_server.wire.yaml_text import YamlError, parse_yaml
 from kinepy_server.writes.address import check_name, check_url_name, settle_namespace
+from kinepy_server.writes.allocate import finisher
 from kinepy_server.writes.create import actor_of, writer_of
 from kinepy_server.writes.options import WriteOptions, write_options
 from kinepy_server.writes.outcome import Decision, Write, change
@@ -46,6 +47,7 @@ async def handle_apply(context: Context, request: Request, resource: Resource) -
         applier.decide,
         actor=actor_of(request, options),
         dry_run=options.dry_run,
+        finish=finisher(context, resource, pretend=options.dry_run),
         before_create=applier.before_create,
     )
     response = await respond(view.one(outcome.kv), accepted)

@@ -13,6 +13,7 @@ from kinepy_server.request import Request
 from kinepy_server.resources.resource import JsonObject, Resource
 from kinepy_server.response import Response
 from kinepy_server.writes.address import settle_namespace
+from kinepy_server.writes.allocate import finisher
 from kinepy_server.writes.body import read_object
 from kinepy_server.writes.guarded import create_guarded
 from kinepy_server.writes.options import WriteOptions, write_options
@@ -27,6 +28,8 @@ async def handle_create(context: Context, request: Request, resource: Resource) 
     view, accepted = single_view(context, request, resource)
     options = write_options(request, "CreateOptions")
     obj = read_object(context, request, resource, validation=options.validation)
+    if resource.sign is not None:
+        resource.sign(obj, request.user)
     metadata = obj["metadata"]
     settle_namespace(request, resource, metadata)
     guard = await require_namespace(context, resource, request.namespace, name=metadata.get("name", ""))
@@ -53,6 +56,9 @@ async def _create(
     context.identity.check_write(request, resource, obj, old=None)
     has_version = is_version_set(metadata.pop("resourceVersion", ""))
     value = prepare_new(resource, obj, writer, warnings=request.warnings)
+    finish = finisher(context, resource, pretend=options.dry_run)
+    if finish is not None:
+        value = await finish(value)
     if has_version:
         raise raw_error("resourceVersion should not be set on objects to be created")
     for remaining in reversed(range(GENERATED_NAME_TRIES)):
@@ -68,6 +74,7 @@ async def _create(
         metadata["name"] = generated_name(base, context.random)
         metadata.pop("managedFields", None)
         value = prepare_new(resource, obj, writer, warnings=[])
+        value = await finish(value) if finish is not None else value
     raise AssertionError("the last try returns or raises")
 
 

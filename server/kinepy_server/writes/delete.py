@@ -12,6 +12,7 @@ from kinepy_server.request import Request
 from kinepy_server.resources.resource import JsonObject, Resource
 from kinepy_server.response import Response
 from kinepy_server.writes.address import check_url_name
+from kinepy_server.writes.allocate import release
 from kinepy_server.writes.delete_options import (
     DeleteOptions,
     check_preconditions,
@@ -32,6 +33,8 @@ async def handle_delete(context: Context, request: Request, resource: Resource) 
     check_url_name(request.name)
     deletion = Deletion(context, resource, request.name, options=options)
     outcome = await deletion.run(request.namespace, actor=deletion_actor(request))
+    if deletion.warning:
+        request.warnings.append(deletion.warning)
     if outcome.removed and not resource.delete_returns_object:
         return await respond(success_body(resource, request.name, deletion.uid), accepted)
     return await respond(view.one(outcome.kv), accepted)
@@ -43,16 +46,22 @@ class Deletion:
     def __init__(self, context: Context, resource: Resource, name: str, *, options: DeleteOptions) -> None:
         self._context, self._resource, self._name, self._options = context, resource, name, options
         self._lifecycle = lifecycle_of(resource)
-        self._now = timestamp(context.clock.now_us())
+        self._now_us = context.clock.now_us()
         self.uid = ""
         """Of the object that was deleted."""
+        self.warning = ""
+        """What the client is to be told of it."""
 
     async def run(self, namespace: str, *, actor: str) -> Outcome:
         """Delete or mark. Raises 403, 404 and the 409 of preconditions."""
         resource = self._resource
         self._lifecycle.check_delete(resource, self._name)
         key = resource.key(namespace, self._name)
-        return await change(self._context, key, self.decide, actor=actor, dry_run=self._options.dry_run)
+        dry_run = self._options.dry_run
+        outcome = await change(self._context, key, self.decide, actor=actor, dry_run=dry_run)
+        if outcome.removed and not dry_run:
+            await release(self._context, resource, outcome.kv.value)
+        return outcome
 
     def decide(self, kv: KeyValue | None) -> Decision:
         """What becomes of the stored object."""
@@ -66,13 +75,14 @@ class Deletion:
             raise failed
         self.uid = metadata["uid"]
         changed = self._set_finalizers(metadata)
+        changed = self._lifecycle.begin(obj, now_us=self._now_us, grace_s=options.grace_s) or changed
         if not self._lifecycle.held(obj):
             if "deletionTimestamp" in metadata or changed:
                 return Remove(encode(resource, obj))
             return Remove(kv.value)
         if not changed and "deletionTimestamp" in metadata:
             return Keep()
-        self._lifecycle.mark(obj, now=self._now)
+        self._lifecycle.mark(obj, now=timestamp(self._now_us))
         return Write(encode(resource, obj))
 
     def _set_finalizers(self, metadata: JsonObject) -> bool:
@@ -81,6 +91,8 @@ class Deletion:
         if after == before:
             return False
         metadata["finalizers"] = list(after)
+        if not self._options.policy:
+            self.warning = self._resource.warnings.get("orphaned", "")
         return True
 
 

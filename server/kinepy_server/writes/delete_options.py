@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from kinepy_server.errors import Cause, StatusError, bad_request, invalid_options, precondition_failed
@@ -31,12 +31,18 @@ class DeleteOptions:
     policy: str = ""
     uid: str = ""
     resource_version: str = ""
+    grace_s: int | None = None
 
 
 def delete_options(request: Request) -> DeleteOptions:
     """The options in the body, or without one in the query. Raises the 400 or 422 of bad ones."""
     value = _from_body(request) if request.body else _from_query(request)
     return _checked(value) if value else DeleteOptions()
+
+
+def checked_options(value: JsonObject, *, dry_run: bool) -> DeleteOptions:
+    """The options inside another body."""
+    return replace(_checked(value), dry_run=True) if dry_run else _checked(value)
 
 
 def _from_body(request: Request) -> JsonObject:
@@ -80,6 +86,8 @@ def _from_query(request: Request) -> JsonObject:
     grace = request.parameter("gracePeriodSeconds")
     if grace and not _integer.fullmatch(grace):
         raise bad_request(f'strconv.ParseInt: parsing "{grace}": invalid syntax')
+    if grace:
+        value["gracePeriodSeconds"] = int(grace)
     return value
 
 
@@ -103,6 +111,7 @@ def _checked(value: JsonObject) -> DeleteOptions:
         policy=policy,
         uid=preconditions.get("uid") or "",
         resource_version=preconditions.get("resourceVersion") or "",
+        grace_s=value.get("gracePeriodSeconds"),
     )
 
 

@@ -37,6 +37,8 @@ Decision: TypeAlias = Write | Remove | Keep
 Decide: TypeAlias = Callable[[KeyValue | None], Decision]
 """What to make of the stored object (None: there is none). Raises the StatusError of a refusal."""
 
+Finish: TypeAlias = Callable[[bytes], Awaitable[bytes]]
+"""Completes the value of an object that is about to be stored."""
 BeforeCreate: TypeAlias = Callable[[], Awaitable[KeyValue | None]]
 """Called when there is no object. Returns what guards the create; raises the StatusError of a refusal."""
 
@@ -58,13 +60,15 @@ async def change(
     actor: str,
     dry_run: bool = False,
     before_create: BeforeCreate | None = None,
+    finish: Finish | None = None,
 ) -> Outcome:
     """Decide and write until the decision holds for the newest state.
 
     The first try takes what this process knows. A refusal, or a decision to change nothing, counts only
-    when the state was the newest one. The loop ends with the request's time at the latest.
+    when the state was the newest one. The loop ends with the request's time at the latest. `finish` completes what
+    is to be written.
     """
-    attempt = _Attempt(context.store, key, decide, actor, dry_run, before_create)
+    attempt = _Attempt(context.store, key, decide, actor, dry_run, before_create, finish)
     outcome = await attempt.run(await context.store.get(key, consistent=False), newest=False)
     if isinstance(outcome, Outcome):
         return outcome
@@ -93,6 +97,7 @@ class _Attempt:
     actor: str
     dry_run: bool
     before_create: BeforeCreate | None
+    finish: Finish | None
 
     async def run(self, kv: KeyValue | None, *, newest: bool) -> Outcome | _Lost:
         """Decide on a state and write. Raises the refusal, if the state was the newest one."""
@@ -100,7 +105,7 @@ class _Attempt:
         try:
             if kv is None and self.before_create is not None:
                 guard = await self.before_create()
-            decision = self.decide(kv)
+            decision = await self._decided(kv)
         except StatusError:
             newer = kv if newest else await self.store.get(self.key)
             if newest or _same(kv, newer):
@@ -123,6 +128,12 @@ class _Attempt:
             return _Lost(error.current)
         except KeyNotFound:
             return _Lost(None)
+
+    async def _decided(self, kv: KeyValue | None) -> Decision:
+        decision = self.decide(kv)
+        if self.finish is not None and isinstance(decision, Write):
+            return Write(await self.finish(decision.value))
+        return decision
 
     async def _write(self, decision: Decision, kv: KeyValue | None, *, guard: KeyValue | None) -> Outcome:
         assert not isinstance(decision, Keep)

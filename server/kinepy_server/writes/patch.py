@@ -19,8 +19,8 @@ from kinepy_server.response import Response
 from kinepy_server.schema.decode import DecodeError, Validation
 from kinepy_server.wire.body import decode_value
 from kinepy_server.writes.address import check_name, check_url_name, settle_namespace
-from kinepy_server.writes.apply import APPLY_PATCH, handle_apply
 from kinepy_server.writes.allocate import finisher
+from kinepy_server.writes.apply import APPLY_PATCH, handle_apply
 from kinepy_server.writes.create import actor_of, writer_of
 from kinepy_server.writes.options import WriteOptions, write_options
 from kinepy_server.writes.outcome import Decision, change

@@ -14,6 +14,7 @@ from kinepy_server.request import Request
 from kinepy_server.resources.resource import JsonObject, Resource
 from kinepy_server.response import Response
 from kinepy_server.writes.address import check_name, check_url_name, settle_namespace
+from kinepy_server.writes.allocate import finisher
 from kinepy_server.writes.body import read_object
 from kinepy_server.writes.create import actor_of, writer_of
 from kinepy_server.writes.options import WriteOptions, write_options
@@ -33,6 +34,7 @@ async def handle_update(context: Context, request: Request, resource: Resource) 
         update.decide,
         actor=actor_of(request, options),
         dry_run=options.dry_run,
+        finish=finisher(context, resource, pretend=options.dry_run),
         before_create=partial(require_namespace, context, resource, request.namespace, name=request.name)
         if resource.create_on_update
         else None,

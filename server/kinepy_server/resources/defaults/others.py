@@ -18,7 +18,7 @@ def _limit_range_item(item: JsonObject) -> None:
     if item.get("type") != "Container":
         return
     default = {**(item.get("max") or {}), **(item.get("default") or {})}
-    request = {**default, **(item.get("min") or {}), **(item.get("defaultRequest") or {})}
+    request = {**(item.get("min") or {}), **default, **(item.get("defaultRequest") or {})}
     if default:
         item["default"] = default
     if request:
@@ -54,15 +54,6 @@ def _names(names: JsonObject) -> None:
         names["listKind"] = f"{kind}List"
 
 
-def _claim(spec: JsonObject) -> None:
-    """The two ways to name what a claim is filled from show the same."""
-    source, reference = spec.get("dataSource"), spec.get("dataSourceRef")
-    if source and not reference:
-        spec["dataSourceRef"] = dict(source)
-    elif reference and not source and not reference.get("namespace"):
-        spec["dataSource"] = dict(reference)
-
-
 COMPUTED: Mapping[str, Callable[[JsonObject], None]] = {
     "apiextensions.v1.CustomResourceDefinitionNames": _names,
     "autoscaling.v2.HorizontalPodAutoscalerBehavior": _behavior,
@@ -71,5 +62,4 @@ COMPUTED: Mapping[str, Callable[[JsonObject], None]] = {
     "resource.v1.DeviceSubRequest": _device_request,
     "resource.v1.ExactDeviceRequest": _device_request,
     "v1.LimitRangeItem": _limit_range_item,
-    "v1.PersistentVolumeClaimSpec": _claim,
 }

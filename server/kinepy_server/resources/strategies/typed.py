@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
 
+from kinepy_server.resources.checks.compile import problems_of
+from kinepy_server.resources.checks.fixed import fixed_problems
 from kinepy_server.resources.defaults.compile import filler
 from kinepy_server.resources.resource import FieldError, JsonObject
 from kinepy_server.schema.compile import zero_of
@@ -25,6 +27,8 @@ class Hooks:
 
     create: Prepare | None = None
     update: PrepareUpdate | None = None
+    status: PrepareUpdate | None = None
+    """After all but the status was taken from what is stored."""
     subresources: Mapping[str, PrepareUpdate] = field(default_factory=dict)
     """How an update through a subresource changes the object, except `status`: it keeps what is stored, but for
     its own part."""
@@ -91,12 +95,16 @@ class TypeStrategy:
         """Each endpoint changes its own part; a changed spec is another generation."""
         if subresource == "status":
             self._keep_all_but_status(new, old)
+            if self._hooks.status is not None:
+                self._hooks.status(new, old)
             return
-        if self._status is not None:
-            _keep(new, old, "status")
-        hook = self._hooks.subresources.get(subresource) if subresource else self._hooks.update
-        if hook is not None:
-            hook(new, old)
+        if subresource in self._hooks.subresources:
+            self._hooks.subresources[subresource](new, old)
+        else:
+            if self._status is not None:
+                _keep(new, old, "status")
+            if self._hooks.update is not None and not subresource:
+                self._hooks.update(new, old)
         rules = self._rules
         if rules.has_generation and _changed(new, old, rules.generation_by):
             new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
@@ -109,7 +117,8 @@ class TypeStrategy:
 
     def validate_create(self, new: JsonObject) -> Sequence[FieldError]:
         """The checks of its type."""
-        return self._hooks.check(new) if self._hooks.check is not None else ()
+        errors = problems_of(self._schema, new)
+        return [*errors, *self._hooks.check(new)] if self._hooks.check is not None else errors
 
     def validate_update(self, new: JsonObject, old: JsonObject, *, subresource: str) -> Sequence[FieldError]:
         """The checks of its type, and what may not change."""
@@ -117,8 +126,8 @@ class TypeStrategy:
         if subresource:
             check = hooks.check_subresources.get(subresource)
             return check(new, old) if check is not None else ()
-        errors = list(hooks.check_update(new, old)) if hooks.check_update is not None else []
-        return errors + list(self.validate_create(new))
+        errors = [*self.validate_create(new), *fixed_problems(self._schema, new, old)]
+        return [*errors, *hooks.check_update(new, old)] if hooks.check_update is not None else errors
 
 
 def _keep(new: JsonObject, old: JsonObject, name: str) -> None:

@@ -2,7 +2,14 @@
 
 from collections.abc import Mapping
 
-from kinepy_server.resources.strategies.hooks import jobs, pods, storage, workloads
+from kinepy_server.resources.strategies.hooks import certificates, jobs, pods, services, storage, workloads
 from kinepy_server.resources.strategies.typed import Hooks
 
-HOOKS: Mapping[str, Hooks] = {**jobs.HOOKS, **pods.HOOKS, **storage.HOOKS, **workloads.HOOKS}
+HOOKS: Mapping[str, Hooks] = {
+    **certificates.HOOKS,
+    **jobs.HOOKS,
+    **pods.HOOKS,
+    **services.HOOKS,
+    **storage.HOOKS,
+    **workloads.HOOKS,
+}

@@ -1,8 +1,9 @@
 """Pods: what the server decides of a new one, and what its subresources change."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from kinepy_server.resources.resource import JsonObject
+from kinepy_server.resources.checks.causes import forbidden, path_of
+from kinepy_server.resources.resource import FieldError, JsonObject
 from kinepy_server.resources.strategies.hooks.quality import quality_class
 from kinepy_server.resources.strategies.typed import Hooks
 
@@ -97,10 +98,74 @@ def _restore(new: JsonObject, old: JsonObject) -> None:
         new["metadata"]["managedFields"] = fields
 
 
+POD_FIXED = (
+    "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
+    "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
+    "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
+)
+
+
+def _fixed(new: JsonObject, old: JsonObject) -> Sequence[FieldError]:
+    """A pod's spec is fixed but for images, deadlines and further tolerations; gates only open."""
+    spec, stored = new["spec"], old["spec"]
+    errors = []
+    added = spec.get("tolerations") or []
+    if any(not _still_tolerated(one, added) for one in stored.get("tolerations") or ()):
+        text = "existing toleration can not be modified except its tolerationSeconds"
+        errors.append(forbidden(path_of("spec.tolerations"), text))
+    if _frozen(spec, gated=bool(stored.get("schedulingGates"))) != _frozen(
+        stored, gated=bool(stored.get("schedulingGates"))
+    ):
+        errors.append(forbidden(path_of("spec"), POD_FIXED))
+    return errors
+
+
+def _still_tolerated(toleration: JsonObject, found: Sequence[JsonObject]) -> bool:
+    kept = {name: value for name, value in toleration.items() if name != "tolerationSeconds"}
+    return any({n: v for n, v in one.items() if n != "tolerationSeconds"} == kept for one in found)
+
+
+def _frozen(spec: JsonObject, *, gated: bool) -> JsonObject:
+    free = _GATED_FREE if gated else _FREE
+    frozen = {name: value for name, value in spec.items() if name not in free}
+    for field in ("containers", "initContainers"):
+        frozen[field] = [
+            {name: value for name, value in container.items() if name != "image"}
+            for container in spec.get(field) or ()
+        ]
+    return frozen
+
+
+_FREE = frozenset(
+    (
+        "activeDeadlineSeconds",
+        "tolerations",
+        "schedulingGates",
+        "serviceAccount",
+        "terminationGracePeriodSeconds",
+    )
+)
+_GATED_FREE = _FREE | {"affinity", "nodeSelector"}
+
+
+def _status(new: JsonObject, old: JsonObject) -> None:
+    """One address is the first of all; the class stays."""
+    status, stored = new.setdefault("status", {}), old.get("status") or {}
+    addresses = status.get("podIPs")
+    if status.get("podIP") and (not addresses or addresses[0].get("ip") != status["podIP"]):
+        status["podIPs"] = [{"ip": status["podIP"]}]
+    elif addresses and not status.get("podIP"):
+        status["podIP"] = addresses[0].get("ip", "")
+    if not status.get("qosClass") and stored.get("qosClass"):
+        status["qosClass"] = stored["qosClass"]
+
+
 HOOKS: Mapping[str, Hooks] = {
     "v1.Pod": Hooks(
         create=_create,
         update=_update,
+        status=_status,
+        check_update=_fixed,
         subresources={"ephemeralcontainers": _ephemeral, "resize": _resize},
     ),
 }

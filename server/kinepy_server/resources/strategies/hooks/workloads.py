@@ -1,8 +1,9 @@
 """What makes pods: counters that follow the generation, and nodes that are not ready yet."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from kinepy_server.resources.resource import JsonObject
+from kinepy_server.resources.checks.causes import forbidden, path_of
+from kinepy_server.resources.resource import FieldError, JsonObject
 from kinepy_server.resources.strategies.typed import Hooks
 
 TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
@@ -40,8 +41,47 @@ def _api_service(obj: JsonObject) -> None:
         ]
 
 
+def _stateful_set(new: JsonObject, old: JsonObject) -> Sequence[FieldError]:
+    names = (new["spec"].keys() | old["spec"].keys()) - _SET_CHANGES
+    if all(new["spec"].get(name) == old["spec"].get(name) for name in names):
+        return ()
+    return [forbidden(path_of("spec"), SET_FIXED)]
+
+
+_SET_CHANGES = frozenset(
+    (
+        "minReadySeconds", "ordinals", "persistentVolumeClaimRetentionPolicy", "replicas", "revisionHistoryLimit",
+        "template", "updateStrategy",
+    )
+)  # fmt: skip
+SET_FIXED = (
+    "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy',"
+    " 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
+)
+
+
+def _node_address(new: JsonObject, old: JsonObject) -> Sequence[FieldError]:
+    before, after = ((obj.get("spec") or {}).get("podCIDRs") for obj in (old, new))
+    if not before or before == after:
+        return ()
+    return [
+        forbidden(path_of("spec.podCIDRs"), 'node updates may not change podCIDR except from "" to valid')
+    ]
+
+
+def _definition(definition: JsonObject) -> None:
+    versions = definition["spec"].get("versions") or ()
+    definition["status"] = {
+        "conditions": None,
+        "acceptedNames": {"plural": "", "kind": ""},
+        "storedVersions": [version["name"] for version in versions if version.get("storage")],
+    }
+
+
 HOOKS: Mapping[str, Hooks] = {
     "apiregistration.v1.APIService": Hooks(create=_api_service),
+    "apiextensions.v1.CustomResourceDefinition": Hooks(create=_definition),
     "apps.v1.DaemonSet": Hooks(update=_daemon_set),
-    "v1.Node": Hooks(create=_node),
+    "apps.v1.StatefulSet": Hooks(check_update=_stateful_set),
+    "v1.Node": Hooks(create=_node, check_update=_node_address),
 }

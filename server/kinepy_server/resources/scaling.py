@@ -1,0 +1,83 @@
+"""Scales: how many replicas an object has, whatever its type."""
+
+from collections.abc import Mapping
+
+from kinepy_server.resources.cells.common import selector_text
+from kinepy_server.resources.resource import JsonObject, Resource, Scaling
+from kinepy_server.resources.strategies.typed import Hooks, Rules, TypeStrategy
+
+SCHEMA = "autoscaling.v1.Scale"
+_STRATEGY = TypeStrategy(SCHEMA, Rules(), Hooks())
+
+
+def _selector(obj: JsonObject) -> str:
+    return selector_text((obj.get("spec") or {}).get("selector"), absent="", empty="")
+
+
+def _labels(obj: JsonObject) -> str:
+    labels = (obj.get("spec") or {}).get("selector") or {}
+    return ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
+
+
+_BY_SELECTOR = Scaling("spec.replicas", "status.replicas", _selector)
+SCALINGS: Mapping[str, Scaling] = {
+    "apps/v1/deployments": _BY_SELECTOR,
+    "apps/v1/replicasets": _BY_SELECTOR,
+    "apps/v1/statefulsets": _BY_SELECTOR,
+    "v1/replicationcontrollers": Scaling("spec.replicas", "status.replicas", _labels),
+}
+
+
+def scale_resource(parent: Resource) -> Resource:
+    """The Scales of a resource's objects, as if they were objects of their own."""
+    return Resource(
+        group="autoscaling",
+        version="v1",
+        plural=parent.plural,
+        singular=parent.singular,
+        kind="Scale",
+        list_kind="",
+        namespaced=parent.namespaced,
+        verbs=(),
+        key_prefix=parent.key_prefix,
+        storage_api_version="autoscaling/v1",
+        name_rule=parent.name_rule,
+        unconditional_update=True,
+        create_on_update=False,
+        delete_returns_object=False,
+        has_generation=False,
+        strategy=_STRATEGY,
+        schema=SCHEMA,
+    )
+
+
+def scale_of(scaling: Scaling, obj: JsonObject) -> JsonObject:
+    """The Scale of an object."""
+    metadata = {
+        name: obj["metadata"][name]
+        for name in ("name", "namespace", "uid", "creationTimestamp")
+        if name in obj["metadata"]
+    }
+    status: JsonObject = {"replicas": _at(obj, scaling.current) or 0}
+    selector = scaling.selector(obj)
+    if selector:
+        status["selector"] = selector
+    wanted = _at(obj, scaling.replicas)
+    return {"metadata": metadata, "spec": {"replicas": wanted} if wanted else {}, "status": status}
+
+
+def put_replicas(scaling: Scaling, obj: JsonObject, replicas: int) -> None:
+    """Set the number of replicas of an object."""
+    *parents, last = scaling.replicas.split(".")
+    for name in parents:
+        obj = obj.setdefault(name, {})
+    obj[last] = replicas
+
+
+def _at(obj: JsonObject, path: str) -> int | None:
+    inner: JsonObject | None = obj
+    *parents, last = path.split(".")
+    for name in parents:
+        inner = (inner or {}).get(name)
+    found: int | None = (inner or {}).get(last)
+    return found
