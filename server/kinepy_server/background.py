@@ -84,7 +84,7 @@ class BackgroundServer:
 
 async def delete_objects(store: Store) -> None:
     """Delete every object that a fresh server does not have."""
-    kept = lasting_keys(builtin_registry(), ServerSettings())
+    kept = lasting_keys(builtin_registry())
     found = await store.range(ALL_OBJECTS, keys_only=True)
     await asyncio.gather(*(_delete(store, item.key) for item in found.items if item.key not in kept))
 

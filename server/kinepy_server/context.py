@@ -12,6 +12,7 @@ from kinepy_server.auth.identity import Identity
 from kinepy_server.line_cache import LineCache
 from kinepy_server.metrics_controllers import ControllerMetrics
 from kinepy_server.resources.registry import Registry
+from kinepy_server.served import Served
 from kinepy_server.server_settings import ServerSettings
 from kinepy_server.turns import Turns
 
@@ -26,6 +27,7 @@ class Context:
     store: Store
     registry: Registry
     settings: ServerSettings = field(default_factory=ServerSettings)
+    served: Served = field(default_factory=Served)
     clock: Clock = field(default_factory=SystemClock)
     random: Random = field(default_factory=Random)
     shutdown: asyncio.Event = field(default_factory=asyncio.Event)

@@ -5,7 +5,6 @@ import socket
 import ssl
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 
 import uvicorn
 
@@ -26,6 +25,7 @@ from kinepy_server.request import Request
 from kinepy_server.resources.builtins import builtin_registry
 from kinepy_server.resources.registry import Registry
 from kinepy_server.seams import Page
+from kinepy_server.served import Served
 from kinepy_server.server_settings import ServerSettings
 from kinepy_server.version import handle_version
 
@@ -81,10 +81,11 @@ async def serve(
     stop: asyncio.Event,
     on_ready: Callable[[], None],
     tls: Tls | None = None,
+    root_ca: str = "",
 ) -> None:
     """Serve until `stop`: watches are ended first, then running requests get `GRACE_S` to finish."""
     host, port = sock.getsockname()[:2]
-    context = Context(store, builtin_registry(), replace(settings, served_address=f"{host}:{port}"))
+    context = Context(store, builtin_registry(), settings, served=Served(f"{host}:{port}", root_ca))
     metrics = HttpMetrics(served_by(context.registry))
     async with guarding(context, security) as guard:
         app = create_app(

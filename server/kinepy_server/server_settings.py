@@ -22,9 +22,5 @@ class ServerSettings:
     event_ttl_s: int = 3600
     namespace_retry_s: float = 1.0
     json_patch_operations_max: int = 10_000
-    root_ca: str = ""
-    """The certificate (PEM) to trust this server by, published in every namespace; empty when there is none."""
-    served_address: str = ""
-    """host:port at which the server listens."""
     advertised_address: str = ""
     """host:port of `serverAddressByClientCIDRs`; the address served when empty."""

@@ -14,6 +14,7 @@ from tests.acceptance.servers import STALE, compact
 from tests.processes import Json, ServerProcess
 
 pytestmark = pytest.mark.kubectl
+ROOT_CA = "kube-root-ca.crt"
 JSONPATH = 'jsonpath={.data.v}{"\\n"}'
 
 
@@ -108,15 +109,16 @@ def test_get_w_shows_every_change(kubectl: Kubectl) -> None:
 
 def test_pages_stay_at_one_snapshot_and_history_ends_with_compaction(kubectl: Kubectl) -> None:
     kubectl("create", "namespace", "paged")
+    kubectl("-n", "paged", "wait", "--for=create", f"configmap/{ROOT_CA}", "--timeout=20s")
     for i in range(5):
         kubectl("-n", "paged", "create", "configmap", f"c{i}")
     whole = kubectl("-n", "paged", "get", "configmaps", "--chunk-size=2", "-o", "name").split()
-    assert whole == [f"configmap/c{i}" for i in range(5)]
+    assert whole == [*(f"configmap/c{i}" for i in range(5)), f"configmap/{ROOT_CA}"]
     raw = "/api/v1/namespaces/paged/configmaps"
     page = json.loads(kubectl("get", "--raw", f"{raw}?limit=2"))["metadata"]
     kubectl("-n", "paged", "delete", "configmap", "c3")
     rest = json.loads(kubectl("get", "--raw", f"{raw}?limit=500&continue={page['continue']}"))
-    assert [item["metadata"]["name"] for item in rest["items"]] == ["c2", "c3", "c4"]
+    assert [item["metadata"]["name"] for item in rest["items"]] == ["c2", "c3", "c4", ROOT_CA]
     assert rest["metadata"]["resourceVersion"] == page["resourceVersion"]
     past = f"{raw}?resourceVersion={page['resourceVersion']}&resourceVersionMatch=Exact"
     assert '"name":"c3"' in kubectl("get", "--raw", past)

@@ -1,21 +1,20 @@
 """The Service by which programs in a cluster find the server: there from the first start, made once."""
 
 import asyncio
-from dataclasses import replace
 
 import pytest
 
 from kinepy_server.context import Context
 from kinepy_server.controllers.bootstrap import make_bootstrap_objects
 from kinepy_server.controllers.bootstrap_service import service_objects
-from kinepy_server.server_settings import ServerSettings
+from kinepy_server.served import Served
 from tests.http.writing import Api, api_over
 
 DEFAULT = "/api/v1/namespaces/default"
 
 
 async def test_the_service_is_there_without_controllers(context: Context) -> None:
-    context.settings = replace(context.settings, served_address="10.1.2.3:7443")
+    context.served = Served("10.1.2.3:7443")
     async with api_over(context) as api:
         service = (await api.get(f"{DEFAULT}/services/kubernetes")).body
         assert service["spec"]["clusterIP"] == "10.96.0.1"
@@ -37,14 +36,13 @@ async def leads_to(api: Api) -> list[str]:
 
 @pytest.mark.parametrize("address", ["", "127.0.0.1:6443", "0.0.0.0:6443", "::1:6443", ":::6443"])
 def test_an_address_that_leads_nowhere_is_no_endpoint(address: str) -> None:
-    objects = dict(service_objects(ServerSettings(served_address=address)))
+    objects = dict(service_objects(["", address]))
     assert list(objects) == [("", "v1", "services")]
     assert objects["", "v1", "services"]["spec"]["ports"][0]["targetPort"] == 6443
 
 
 def test_an_advertised_address_comes_first() -> None:
-    settings = ServerSettings(served_address="10.0.0.1:1", advertised_address="[fd00::1]:2")
-    objects = dict(service_objects(settings))
+    objects = dict(service_objects(["[fd00::1]:2", "10.0.0.1:1"]))
     assert objects["discovery.k8s.io", "v1", "endpointslices"]["addressType"] == "IPv6"
     assert objects["", "v1", "endpoints"]["subsets"][0]["addresses"] == [{"ip": "fd00::1"}]
 

@@ -1,10 +1,10 @@
 """Every active namespace has its service account and the certificate to trust the server by (NS-1)."""
 
-from dataclasses import replace
 from typing import Any
 
 from kinepy_server.context import Context
 from kinepy_server.controllers.bootstrap import NAMESPACES
+from kinepy_server.served import Served
 from tests.controllers.objects import key_of, until
 from tests.http.writing import Api, api_over
 
@@ -18,7 +18,7 @@ def account(namespace: str) -> bytes:
 
 
 def trusting(context: Context) -> Context:
-    context.settings = replace(context.settings, root_ca=PEM)
+    context.served = Served(root_ca=PEM)
     return context
 
 

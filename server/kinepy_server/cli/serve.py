@@ -90,8 +90,9 @@ async def _serve(
                 sock,
                 security=identity.security,
                 controllers=plan.controllers,
-                settings=replace(plan.server_settings, root_ca=identity.root_ca),
+                settings=plan.server_settings,
                 stop=stop,
                 on_ready=ready,
                 tls=identity.tls,
+                root_ca=identity.root_ca,
             )

@@ -32,7 +32,7 @@ async def publish_root_ca(context: Context) -> None:
     """Keep the ConfigMap `kube-root-ca.crt` in every active namespace; runs until cancelled."""
     configmaps = context.registry.lookup("", "v1", "configmaps")
     assert configmaps is not None, "config maps are always served"
-    data = {_CERTIFICATE: context.settings.root_ca}
+    data = {_CERTIFICATE: context.served.root_ca}
 
     def make() -> JsonObject:
         return {"metadata": {"annotations": {"kubernetes.io/description": _DESCRIPTION}}, "data": dict(data)}

@@ -1,6 +1,6 @@
 """The objects that every server has from its first start."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from kinepy.errors import KeyExists
 from kinepy_server.apply.managed_fields import Writer
@@ -10,7 +10,6 @@ from kinepy_server.controllers.bootstrap_service import service_objects
 from kinepy_server.objects.times import timestamp
 from kinepy_server.resources.registry import Registry
 from kinepy_server.resources.resource import JsonObject, Resource
-from kinepy_server.server_settings import ServerSettings
 from kinepy_server.writes.prepare import prepare_new
 from kinepy_server.writes.versions import ServedVersions
 
@@ -21,7 +20,8 @@ SERVICE_MANAGER = "kube-apiserver"
 
 async def make_bootstrap_objects(context: Context) -> None:
     """Make what is missing. Of many processes that start at once one makes each, the others find it."""
-    for resource, obj, manager in bootstrap_objects(context.registry, context.settings):
+    addresses = (context.settings.advertised_address, context.served.address)
+    for resource, obj, manager in bootstrap_objects(context.registry, addresses):
         metadata = obj["metadata"]
         key = resource.key(metadata.get("namespace", ""), metadata["name"])
         if await context.store.get(key) is not None:
@@ -36,24 +36,24 @@ async def make_bootstrap_objects(context: Context) -> None:
 
 
 def bootstrap_objects(
-    registry: Registry, settings: ServerSettings
+    registry: Registry, addresses: Sequence[str]
 ) -> Iterator[tuple[Resource, JsonObject, str]]:
     """The objects, each with its resource and the manager of its fields."""
     namespaces = registry.lookup("", "v1", "namespaces")
     assert namespaces is not None, "namespaces are always served"
     for name in NAMESPACES:
         yield namespaces, {"metadata": {"name": name}}, MANAGER
-    for (group, version, plural), obj in service_objects(settings):
+    for (group, version, plural), obj in service_objects(addresses):
         resource = registry.lookup(group, version, plural)
         if resource is not None:
             yield resource, obj, SERVICE_MANAGER
 
 
-def lasting_keys(registry: Registry, settings: ServerSettings) -> set[bytes]:
+def lasting_keys(registry: Registry) -> set[bytes]:
     """The keys of what every server has after its first start, controllers and all."""
     keys = {
         resource.key(obj["metadata"].get("namespace", ""), obj["metadata"]["name"])
-        for resource, obj, _ in bootstrap_objects(registry, settings)
+        for resource, obj, _ in bootstrap_objects(registry, ())
     }
     accounts = registry.lookup("", "v1", "serviceaccounts")
     assert accounts is not None, "service accounts are always served"

@@ -1,10 +1,9 @@
 """The Service `default/kubernetes`, by which programs in a cluster find the server. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from ipaddress import ip_address
 
 from kinepy_server.resources.resource import JsonObject
-from kinepy_server.server_settings import ServerSettings
 
 CLUSTER_IP = "10.96.0.1"
 PORT, TARGET_PORT = 443, 6443
@@ -13,19 +12,22 @@ _NAME, _NAMESPACE = "kubernetes", "default"
 Address = tuple[str, int]
 
 
-def service_objects(settings: ServerSettings) -> Iterator[tuple[tuple[str, str, str], JsonObject]]:
-    """The Service and, when others can reach the server at an address that is known, where it leads to."""
-    port = _port(settings)
-    yield ("", "v1", "services"), _service(port)
-    address = _address(settings)
+def service_objects(addresses: Sequence[str]) -> Iterator[tuple[tuple[str, str, str], JsonObject]]:
+    """The Service and, when others can reach the server at an address that is known, where it leads to.
+
+    `addresses` are those of the server as host:port, the best one first, the one it listens at last.
+    """
+    port = addresses[-1].rpartition(":")[2] if addresses else ""
+    yield ("", "v1", "services"), _service(int(port) if port else TARGET_PORT)
+    address = _address(addresses)
     if address is not None:
         yield ("", "v1", "endpoints"), _endpoints(*address)
         yield ("discovery.k8s.io", "v1", "endpointslices"), _endpoint_slice(*address)
 
 
-def _address(settings: ServerSettings) -> Address | None:
+def _address(addresses: Sequence[str]) -> Address | None:
     """The first address that may stand in an endpoint: a loopback or wildcard address leads nowhere."""
-    for text in (settings.advertised_address, settings.served_address):
+    for text in addresses:
         host, _, port = text.rpartition(":")
         try:
             ip = ip_address(host.strip("[]"))
@@ -34,11 +36,6 @@ def _address(settings: ServerSettings) -> Address | None:
         if not (ip.is_loopback or ip.is_unspecified):
             return str(ip), int(port)
     return None
-
-
-def _port(settings: ServerSettings) -> int:
-    port = settings.served_address.rpartition(":")[2]
-    return int(port) if port else TARGET_PORT
 
 
 def _service(port: int) -> JsonObject:

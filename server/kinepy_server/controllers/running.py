@@ -43,7 +43,7 @@ async def running_controllers(context: Context, names: Collection[str]) -> Async
     tasks = [
         asyncio.create_task(_keep_running(context, candidate, name), name=f"controller {name}")
         for name in sorted(names)
-        if name != "rootca" or context.settings.root_ca
+        if name != "rootca" or context.served.root_ca
     ]
     try:
         yield
