@@ -29,7 +29,7 @@ _AGGREGATED_PARAMETERS = {"g": "apidiscovery.k8s.io", "v": "v2", "as": "APIGroup
 _VARY = {"Vary": "Accept"}
 OTHER_PATHS = (
     *(f"/{name}{below}" for name in ("healthz", "livez", "readyz") for below in ("", "/ping")),
-    "/metrics", "/openapi/v3", "/openapi/v3/", "/version",
+    "/metrics", "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/version",
 )  # fmt: skip
 """Paths beside the discovery ones that `/` lists."""
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")

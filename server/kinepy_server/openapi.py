@@ -14,6 +14,7 @@ import orjson
 from kinepy_server.context import Context
 from kinepy_server.openapi_paths import OPTIONS, PATCH, STATUS, path_items, subresource_kind
 from kinepy_server.openapi_schemas import component_schemas, full_name, schema_of_kind
+from kinepy_server.openapi_v2 import openapi_v2_page
 from kinepy_server.request import Request
 from kinepy_server.resources.registry import Registry
 from kinepy_server.response import TEXT, Response
@@ -25,8 +26,8 @@ BASE = "/openapi/v3"
 
 
 def openapi_pages() -> Sequence[Page]:
-    """The pages of OpenAPI v3."""
-    return [Page(BASE, handle_index), Page(f"{BASE}/*", handle_document)]
+    """The pages of OpenAPI, v3 and v2."""
+    return [Page(BASE, handle_index), Page(f"{BASE}/*", handle_document), openapi_v2_page()]
 
 
 async def handle_index(context: Context, request: Request) -> Response:

@@ -18,6 +18,8 @@ _SPECIAL: Mapping[Kind, Json] = {
     Kind.INT_OR_STRING: {"format": "int-or-string", "oneOf": [{"type": "integer"}, {"type": "string"}]},
     Kind.QUANTITY: {"oneOf": [{"type": "string"}, {"type": "number"}]},
 }
+_ANYTHING = "apiextensions.v1.JSON"
+"""Special types named so are any JSON, or one of two shapes; the others that no schema describes are objects."""
 _LIST_META = "meta.v1.ListMeta"
 
 
@@ -81,7 +83,7 @@ def _names(of: Type) -> Iterable[str]:
 
 def _named(of: Type) -> Json:
     if of.kind is not Kind.OBJECT:
-        return dict(_SPECIAL[of.kind])
+        return {} if of.name.startswith(_ANYTHING) else dict(_SPECIAL[of.kind])
     made: Json = {"type": "object"}
     if of.properties:
         made["properties"] = {name: _property(prop) for name, prop in sorted(of.properties.items())}
