@@ -17,15 +17,20 @@ def postgres() -> Iterator[Databases]:
         yield databases
 
 
+PROGRAMS = {"kubectl": "kubectl", "go": "Go"}
+"""Programs that some tests need, which are marked with the program's name."""
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Tests of kubectl need kubectl: where it is absent they are left out, and a line says so."""
-    left_out = [item for item in items if item.get_closest_marker("kubectl")]
-    if left_out and shutil.which("kubectl") is None:
-        items[:] = [item for item in items if item not in left_out]
-        config.hook.pytest_deselected(items=left_out)
-        config.get_terminal_writer().line(
-            f"\nkubectl is not on PATH: {len(left_out)} tests of it are left out"
-        )
+    """Where a program is absent, the tests that need it are left out, and a line says so."""
+    for program, name in PROGRAMS.items():
+        left_out = [item for item in items if item.get_closest_marker(program)]
+        if left_out and shutil.which(program) is None:
+            items[:] = [item for item in items if item not in left_out]
+            config.hook.pytest_deselected(items=left_out)
+            config.get_terminal_writer().line(
+                f"\n{name} is not on PATH: {len(left_out)} tests of it are left out"
+            )
 
 
 @pytest.fixture(scope="session")
