@@ -12,6 +12,7 @@ from kinepy_server.context import Context
 from kinepy_server.errors import Cause, StatusError, bad_request, details, invalid, not_found
 from kinepy_server.objects.codec import decode
 from kinepy_server.objects.times import timestamp
+from kinepy_server.read.shown import respond, single_view
 from kinepy_server.request import Request
 from kinepy_server.resources.resource import JsonObject, Resource
 from kinepy_server.response import Response
@@ -24,6 +25,7 @@ _KINDS = {"Pod": "pod", "Secret": "secret", "Node": "node"}
 
 async def handle_create_token(context: Context, request: Request, resource: Resource) -> Response:
     """Issue a signed token for a service account; nothing is stored."""
+    _, accepted = single_view(context, request, resource)
     content_type = request.headers.get("content-type", "")
     asked = decode_options(request.body, content_type=content_type, schema="authentication.v1.TokenRequest")
     metadata, spec = asked.get("metadata") or {}, asked.get("spec") or {}
@@ -52,7 +54,9 @@ async def handle_create_token(context: Context, request: Request, resource: Reso
             "expirationTimestamp": timestamp(now_us + seconds * 1_000_000),
         },
     }
-    return Response(201, orjson.dumps(body))
+    response = await respond(orjson.dumps(body), accepted)
+    response.status = 201
+    return response
 
 
 async def _account(context: Context, request: Request, resource: Resource, *, uid: str) -> JsonObject:
