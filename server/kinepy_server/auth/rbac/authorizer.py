@@ -1,7 +1,8 @@
 """The RBAC authorizer: decisions from memory, kept for as long as no role and no binding changes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from kinepy import Mirror
 from kinepy_server.auth.actions import Attributes
 from kinepy_server.auth.authorizer import Decision, Held
 from kinepy_server.auth.rbac.policy import Grant, Policy, RoleRef, problems
@@ -72,6 +73,8 @@ class RbacAuthorizer:
 
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
+        self.mirrors: Sequence[Mirror] = ()
+        """What the policy follows the store by."""
         self._rights: dict[tuple[str, tuple[str, ...]], _Rights] = {}
 
     def forget(self) -> None:

@@ -16,6 +16,7 @@ async def following_rbac(store: Store, registry: Registry) -> AsyncIterator[Rbac
     """An authorizer that knows the store's roles and bindings, and hears of their changes until the block ends."""
     policy = Policy()
     authorizer = RbacAuthorizer(policy)
+    mirrors = []
     async with AsyncExitStack() as stack:
         for plural in PLURALS:
             resource = registry.lookup(GROUP, "v1", plural)
@@ -26,6 +27,8 @@ async def following_rbac(store: Store, registry: Registry) -> AsyncIterator[Rbac
             await stack.enter_async_context(mirror)
             for kv in mirror.values():
                 follower.put(kv)
+            mirrors.append(mirror)
+        authorizer.mirrors = mirrors
         yield authorizer
 
 
