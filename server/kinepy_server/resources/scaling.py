@@ -2,12 +2,20 @@
 
 from collections.abc import Mapping
 
-from kinepy_server.resources.cells.common import selector_text
-from kinepy_server.resources.resource import JsonObject, Resource, Scaling
+from kinepy_server.resources.cells.common import age, at, name, row, selector_text
+from kinepy_server.resources.resource import Column, JsonObject, Resource, Scaling
 from kinepy_server.resources.strategies.typed import Hooks, Rules, TypeStrategy
 
 SCHEMA = "autoscaling.v1.Scale"
 _STRATEGY = TypeStrategy(SCHEMA, Rules(), Hooks())
+
+_COLUMNS = (
+    Column("Name", "string", "name", "", 0),
+    Column("Desired", "integer", "", "", 0),
+    Column("Available", "integer", "", "", 0),
+    Column("Age", "string", "", "", 0),
+)
+_CELLS = row(name, at("spec.replicas", 0), at("status.replicas", 0), age)
 
 
 def _selector(obj: JsonObject) -> str:
@@ -48,15 +56,17 @@ def scale_resource(parent: Resource) -> Resource:
         has_generation=False,
         strategy=_STRATEGY,
         schema=SCHEMA,
+        columns=_COLUMNS,
+        cells=_CELLS,
     )
 
 
 def scale_of(scaling: Scaling, obj: JsonObject) -> JsonObject:
     """The Scale of an object."""
     metadata = {
-        name: obj["metadata"][name]
-        for name in ("name", "namespace", "uid", "creationTimestamp")
-        if name in obj["metadata"]
+        field: obj["metadata"][field]
+        for field in ("name", "namespace", "uid", "creationTimestamp")
+        if field in obj["metadata"]
     }
     status: JsonObject = {"replicas": _at(obj, scaling.current) or 0}
     selector = scaling.selector(obj)
@@ -69,15 +79,15 @@ def scale_of(scaling: Scaling, obj: JsonObject) -> JsonObject:
 def put_replicas(scaling: Scaling, obj: JsonObject, replicas: int) -> None:
     """Set the number of replicas of an object."""
     *parents, last = scaling.replicas.split(".")
-    for name in parents:
-        obj = obj.setdefault(name, {})
+    for parent in parents:
+        obj = obj.setdefault(parent, {})
     obj[last] = replicas
 
 
 def _at(obj: JsonObject, path: str) -> int | None:
     inner: JsonObject | None = obj
     *parents, last = path.split(".")
-    for name in parents:
-        inner = (inner or {}).get(name)
+    for parent in parents:
+        inner = (inner or {}).get(parent)
     found: int | None = (inner or {}).get(last)
     return found
