@@ -92,14 +92,25 @@ class SimWrite(SqliteWrite):
 
 
 class SimMaintenance(SqliteMaintenance):
-    """The product's compaction statements."""
+    """The product's compaction statements, in the one session that holds the right to compact."""
 
     def __init__(self, driver: "SimDriver") -> None:
-        super().__init__(driver.transact, driver.transact)
+        super().__init__(self._in_session, self._in_session)
         self._driver = driver
+        self._generation = driver.database.generation
+
+    def _check_session(self) -> None:
+        if self._generation != self._driver.database.generation:
+            raise StorageUnavailable("the session that held the right to compact is gone")
+
+    async def _in_session(self, work: Any) -> int:
+        async with self._driver.write() as tx:
+            self._check_session()
+            return await tx.run(work)
 
     async def put_floor(self, prefix: bytes, revision: Revision) -> None:
         async with self._driver.write() as tx:
+            self._check_session()
             await tx.put_floor(prefix, revision)
 
     async def delete_superseded(
@@ -244,11 +255,6 @@ class SimDriver:
             floors=tuple(tx.floors_put),
         )
         self.database.committed(commit, notify=bool(tx.floors_put) or (bool(tx.rows) and tx.notifies))
-
-    async def transact(self, work: Any) -> int:
-        """Run the compactor's work as one write transaction."""
-        async with self.write() as tx:
-            return await tx.run(work)
 
     # --- the rest
 
