@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapp
 from contextlib import asynccontextmanager
 from functools import partial
 
-from kinepy.errors import StoreClosed
+from kinepy.errors import KinepyError, StoreClosed
 from kinepy_server.context import Context
 from kinepy_server.controllers.accounts import keep_default_accounts, publish_root_ca
 from kinepy_server.controllers.bootstrap import make_bootstrap_objects
@@ -62,6 +62,9 @@ async def _keep_running(context: Context, candidate: Candidate, name: str) -> No
             await candidate.lead(name, partial(_act, context, name))
         except StoreClosed:
             return
+        except KinepyError as error:
+            _log.warning("the %s controller starts again: %s", name, error)
+            context.controllers.failed(name)
         except Exception:
             # A supervisor: whatever went wrong is told, and the controller begins anew from the stored state.
             _log.exception("the %s controller failed and starts again", name)
