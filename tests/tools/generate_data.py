@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 DATA = Path(__file__).parents[2] / "server" / "kinepy_server" / "data"
+TESTS = Path(__file__).parents[1] / "http"
 ALWAYS = (
     "meta.v1.DeleteOptions", "meta.v1.Status", "meta.v1.WatchEvent", "authentication.v1.TokenRequest",
     "autoscaling.v1.Scale", "policy.v1.Eviction",
@@ -43,7 +44,7 @@ def read(folder: Path, name: str) -> Json:
     return content
 
 
-def write(name: str, content: Json) -> None:
+def write(name: str, content: Json, folder: Path = DATA) -> None:
     """One entry a line, so that a change of the facts is a readable change."""
     parts = []
     for section, value in sorted(content.items()):
@@ -55,7 +56,7 @@ def write(name: str, content: Json) -> None:
             parts.append(f" {json.dumps(section)}: {{\n{lines}\n }}")
         else:
             parts.append(f" {json.dumps(section)}: {json.dumps(value, sort_keys=True, ensure_ascii=False)}")
-    (DATA / f"{name}.json").write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
+    (folder / f"{name}.json").write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
 
 
 def column_descriptions(answers: Path) -> dict[str, dict[str, str]]:
@@ -234,6 +235,24 @@ def protobuf_tables(facts: Mapping[str, Json], roots: Iterable[str]) -> Json:
     }
 
 
+def recorded_types(facts: Mapping[str, Json]) -> Json:
+    """What tests compare with: the smallest object of each type, objects as sent and as stored, rows of Tables."""
+    behaviours, tables = facts["behaviours"]["resources"], facts["tables"]["resources"]
+    return {
+        "minimal": {key: behaviour["minimal"] for key, behaviour in behaviours.items()},
+        "examples": {
+            key: [[example["in"], example["out"]] for example in behaviour.get("examples", [])]
+            for key, behaviour in behaviours.items()
+        },
+        "rows": {
+            key: [
+                [row["object"], row["cells"], row.get("rowConditions")] for row in table.get("examples", [])
+            ]
+            for key, table in tables.items()
+        },
+    }
+
+
 def main(facts_folder: Path, answers: Path) -> None:
     names = ("resources", "behaviours", "tables", "field_selectors", "schemas", "protobuf")
     facts = {name: read(facts_folder, name) for name in names}
@@ -262,6 +281,7 @@ def main(facts_folder: Path, answers: Path) -> None:
     write("resources", {"defaultColumns": default_columns, "groups": groups, "resources": resources})
     write("schemas", schema_tables(facts, roots))
     write("protobuf", protobuf_tables(facts, [*roots, *lists, *MESSAGES]))
+    write("types", recorded_types(facts), TESTS)
 
 
 if __name__ == "__main__":
