@@ -28,6 +28,7 @@ class Settings:
     poll_interval_s: float = 0.02
     poll_interval_notified_s: float = 2.0
     reconnect_backoff_max_s: float = 2.0
+    witness_path: str | None = None
     sqlite_synchronous: str = "FULL"
     postgres_schema: str | None = None
     postgres_statement_cache: int = 100

@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING
 from kinepy.clock import Clock, SystemClock
 from kinepy.drivers.base import Driver, EpochRow
 from kinepy.drivers.open import open_driver
+from kinepy.log.epochs import begin_epoch
 from kinepy.migrate import migrate
 from kinepy.revision import Revision
 from kinepy.settings import Settings
 
 if TYPE_CHECKING:
     from kinepy.check import CheckReport, Progress
-
-EPOCH_JUMP = 2**32
-"""How far a new epoch jumps: more than any server has written since its last backup, and still small beside 2**53,
-up to which every JSON reader is exact."""
 
 
 @asynccontextmanager
@@ -65,10 +62,4 @@ async def start_epoch(
     Watches and reads of older revisions get `Compacted` and start anew.
     """
     async with _opened(url, settings, clock or SystemClock()) as driver, driver.write() as tx:
-        newest = max(await tx.epochs(), key=lambda epoch: epoch.number)
-        base = Revision(tx.revision + EPOCH_JUMP)
-        epoch = EpochRow(newest.number + 1, base, reason, await tx.now_us())
-        await tx.put_epoch(epoch)
-        # A revision between the old end and the base was somebody else's state: nobody may read it here.
-        await tx.put_floor(b"", base)
-    return epoch
+        return await begin_epoch(tx, seen=tx.revision, reason=reason)

@@ -9,10 +9,12 @@ A cancelled caller leaves no transaction open.
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from kinepy.keys import KeyRange
 from kinepy.revision import Revision
+
+LEASE_BATCH_KEPT_US: Final = 600 * 1_000_000
 
 
 class LogRow(NamedTuple):
@@ -78,6 +80,8 @@ class DriverFacts:
     """It outlives the process."""
     server_time: bool
     """Time is the database server's, not this process's clock."""
+    servers_change: bool = False
+    """Another server may take over, without the last commits: `WriteTransaction.lineage` tells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +160,10 @@ class ReadTransaction(Protocol):
         """First and last revision that the commit batch wrote; None when it is not there."""
         ...
 
+    async def has_lease_batch(self, batch: int) -> bool:
+        """Whether a commit batch that changed leases alone is there; `LEASE_BATCH_KEPT_US` at least."""
+        ...
+
     async def leases(self) -> Sequence[LeaseRow]:
         """All leases, by id."""
         ...
@@ -191,6 +199,18 @@ class WriteTransaction(ReadTransaction, Protocol):
     heads_of: Mapping[bytes, Head]
     """The heads of the keys given to `Driver.write`, read under the lock; absent keys are left out."""
 
+    lineage: str | None
+    """Which server's history this transaction writes: changes when a server took over, or was restored, that may
+    lack commits. None where that cannot be told."""
+
+    async def stored_lineage(self) -> str | None:
+        """The lineage that was put last; None when none was."""
+        ...
+
+    async def put_lineage(self, lineage: str) -> None:
+        """Remember a lineage in the database itself, so that it goes where the database goes."""
+        ...
+
     async def append(self, rows: Sequence[LogRow], *, notify: bool = True) -> None:
         """Insert rows in order and bring the head table up to date with them; other processes are woken at commit.
 
@@ -204,6 +224,10 @@ class WriteTransaction(ReadTransaction, Protocol):
 
     async def delete_leases(self, leases: Collection[int]) -> None:
         """Delete leases; their keys are the caller's business."""
+        ...
+
+    async def put_lease_batch(self, batch: int, *, now_us: int) -> None:
+        """Note a commit batch that changes leases alone, and forget those from long ago."""
         ...
 
     async def put_epoch(self, epoch: EpochRow) -> None:

@@ -139,6 +139,13 @@ class StatementReads(ABC):
         first, last = rows[0]
         return None if first is None else (Revision(first), Revision(last))
 
+    async def has_lease_batch(self, batch: int) -> bool:
+        return bool(await self._fetch(statements.lease_batch_of, batch=batch))
+
+    async def stored_lineage(self) -> str | None:
+        found = (await self._fetch(statements.lineage))[0][0]
+        return None if found is None else str(found)
+
     async def leases(self) -> Sequence[LeaseRow]:
         return [LeaseRow._make(row) for row in await self._fetch(statements.leases)]
 

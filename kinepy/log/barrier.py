@@ -6,8 +6,8 @@ answered before a write that was acknowledged before the read began.
 
 import asyncio
 
-from kinepy.drivers.base import Driver
 from kinepy.errors import KinepyError, StoreClosed
+from kinepy.log.continuity import Continuity
 from kinepy.log.metrics import StoreMetrics
 from kinepy.revision import Revision
 
@@ -15,8 +15,8 @@ from kinepy.revision import Revision
 class Barrier:
     """The shared look, and the task that does it."""
 
-    def __init__(self, driver: Driver, metrics: StoreMetrics) -> None:
-        self._driver, self._metrics = driver, metrics
+    def __init__(self, continuity: Continuity, metrics: StoreMetrics) -> None:
+        self._continuity, self._metrics = continuity, metrics
         self._next: asyncio.Future[Revision] | None = None
         self._idle: asyncio.Future[None] | None = None
         self._closed = False
@@ -43,7 +43,7 @@ class Barrier:
             if asked is None:
                 continue
             try:
-                revision = await self._driver.current()
+                revision = await self._continuity.current()
             except KinepyError as error:
                 self._metrics.failed("current")
                 _refuse(asked, error)

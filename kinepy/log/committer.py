@@ -14,11 +14,11 @@ from kinepy.clock import Clock
 from kinepy.drivers.base import Driver, WriteTransaction
 from kinepy.errors import (
     KinepyError,
-    StorageCorrupt,
     StorageUnavailable,
     StoreClosed,
     WriteOutcomeUnknown,
 )
+from kinepy.log.continuity import Continuity
 from kinepy.log.draft import Draft, Write
 from kinepy.log.metrics import StoreMetrics
 from kinepy.log.prereads import LocalState, Prereader
@@ -50,6 +50,10 @@ class Follower(Protocol):
         ...
 
 
+class _HistoryBroken(Exception):
+    """The database does not know everything that was shown: nothing may be numbered before that is settled."""
+
+
 class _Attempt:
     """One try to commit a batch."""
 
@@ -72,12 +76,14 @@ class Committer:
         local: LocalState,
         follower: Follower,
         *,
+        continuity: Continuity,
         settings: Settings,
         clock: Clock,
         random: Random,
         metrics: StoreMetrics,
     ) -> None:
         self._driver, self._local, self._follower = driver, local, follower
+        self._continuity = continuity
         self._settings, self._clock, self._random, self._metrics = settings, clock, random, metrics
         self._queue = WriteQueue(settings=settings, clock=clock, metrics=metrics)
         self._running: Sequence[Write] = ()
@@ -161,7 +167,7 @@ class Committer:
         """Commit a batch and answer its writes. Returns whether the database could be reached."""
         attempt = _Attempt(writes, self._random.getrandbits(BATCH_ID_BITS))
         try:
-            await self._try(attempt)
+            await self._try_twice(attempt)
         except WriteOutcomeUnknown as error:
             self._metrics.failed("commit")
             await self._find_out(attempt, error, give_up=give_up)
@@ -189,6 +195,17 @@ class Committer:
                 return
             reachable = await self._commit([write], give_up=give_up)
 
+    async def _try_twice(self, attempt: _Attempt) -> None:
+        """Try, and once more when the database had to be brought ahead of what was shown."""
+        try:
+            await self._try(attempt)
+        except _HistoryBroken:
+            await self._continuity.restore()
+            try:
+                await self._try(attempt)
+            except _HistoryBroken:
+                raise StorageUnavailable("it was replaced again and again") from None
+
     async def _try(self, attempt: _Attempt) -> None:
         """The one write transaction of a batch."""
         clock, metrics = self._clock, self._metrics
@@ -205,6 +222,9 @@ class Committer:
                 await tx.put_lease(lease)
             if draft.ended_leases:
                 await tx.delete_leases(draft.ended_leases)
+            if not draft.rows and not draft.is_empty:
+                # No row of the log will tell that the batch was committed.
+                await tx.put_lease_batch(draft.batch, now_us=draft.now_us)
             if self._given_up:
                 raise StorageUnavailable("it did not answer in time")
             self._fate_is_open = True
@@ -214,9 +234,8 @@ class Committer:
     async def _draft(self, tx: WriteTransaction, attempt: _Attempt, asked: "set[bytes] | tuple[()]") -> Draft:
         """Read what the batch needs and evaluate it."""
         local = self._local
-        if tx.revision < local.revision:
-            # Never hand out a revision twice: this database lost commits that this process has seen.
-            raise StorageCorrupt(f"it stands at revision {tx.revision}, but has been at {local.revision}")
+        if self._continuity.is_broken(tx):
+            raise _HistoryBroken
         # Heads are asked for with the lock only when the last batch met others' commits.
         self._ask_heads = not local.complete or local.revision != tx.revision
         draft = Draft(
@@ -239,6 +258,7 @@ class Committer:
         draft = attempt.draft
         assert draft is not None
         if draft.rows:
+            self._continuity.saw(draft.revision)
             self._follower.committed(attempt.first, draft.revision, draft.events)
         for write, result in zip(attempt.writes, attempt.answers, strict=True):
             answer(write, result)
@@ -283,14 +303,7 @@ async def _is_committed(tx: WriteTransaction, draft: Draft, first: Revision) -> 
         found = await tx.batch(draft.batch)
         assert found is None or found == (first, draft.revision), (found, first)
         return found is not None
-    # A batch of leases alone leaves no row in the log; it is there if they stand as it would have left them.
-    for row in draft.granted_leases.values():
-        if await tx.lease(row.id) != row:
-            return False
-    for lease in draft.ended_leases:
-        if await tx.lease(lease) is not None:
-            return False
-    return True
+    return await tx.has_lease_batch(draft.batch)
 
 
 def _answer_all(writes: Sequence[Write], error: Exception) -> None:

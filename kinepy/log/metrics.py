@@ -52,6 +52,9 @@ class StoreMetrics:
     resyncs: int = 0
     """How often the local state had to be read anew, because history it needed was gone."""
 
+    epochs_begun: int = 0
+    """How often this process found the database older than what was seen of it."""
+
     @property
     def batches(self) -> int:
         """Commit batches so far."""

@@ -15,8 +15,9 @@ from typing import Protocol
 
 from kinepy.clock import Clock
 from kinepy.drivers.base import Driver, HistoryRow, ReadTransaction
-from kinepy.errors import Compacted, KinepyError, StorageCorrupt, StoreClosed
+from kinepy.errors import Compacted, KinepyError, StorageCorrupt, StorageUnavailable, StoreClosed
 from kinepy.keys import KeyRange
+from kinepy.log.continuity import Continuity
 from kinepy.log.floors import Floors, read_floors
 from kinepy.log.hub import Hub
 from kinepy.log.metrics import StoreMetrics
@@ -71,11 +72,13 @@ class Tail:
         state: State,
         hub: Hub,
         *,
+        continuity: Continuity,
         settings: Settings,
         clock: Clock,
         metrics: StoreMetrics,
     ) -> None:
         self._driver, self._state, self._hub = driver, state, hub
+        self._continuity = continuity
         self._settings, self._clock, self._metrics = settings, clock, metrics
         self.floors = Floors({})
         self._floors_seen = clock.monotonic()
@@ -103,6 +106,7 @@ class Tail:
     async def _reload(self, tx: ReadTransaction) -> None:
         floors = await read_floors(tx)
         await self._state.reload(tx)
+        self._continuity.saw(self._state.revision)
         self.floors = floors
         self._target = max(self._target, self._state.revision)
         self._wake_waiters()
@@ -131,6 +135,7 @@ class Tail:
 
     def _publish(self, events: Sequence[Event], revision: Revision) -> None:
         assert events[0].revision == self.applied + 1, (events[0].revision, self.applied)
+        self._continuity.saw(revision)
         self._state.apply(events, revision)
         self._hub.publish(events, revision)
         self._target = max(self._target, revision)
@@ -188,7 +193,7 @@ class Tail:
                 signalled = await self._driver.wait_for_append(
                     timeout_s=self._settings.poll_interval_notified_s
                 )
-                current = await self._driver.current()
+                current = await self._continuity.current()
                 self.kick(current)
                 # A signal without anything new may tell of a floor that moved.
                 if not signalled or current <= self.applied or self._floors_are_old():
@@ -247,7 +252,8 @@ class Tail:
         async with self._driver.read() as tx:
             upto = await tx.current()
             if upto < after:
-                raise StorageCorrupt(f"it stands at revision {upto}, but has been at {after}")
+                # The listener sees it too, and has the store begin a new epoch.
+                raise StorageUnavailable(f"it stands at revision {upto}, but has been at {after}")
             if self._own:
                 upto = min(upto, Revision(self._own[0][0] - 1))
             # Below the floor a revision may have lost some of its rows, which nothing else tells.

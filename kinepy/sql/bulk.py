@@ -9,7 +9,7 @@ from sqlalchemy.sql.elements import ClauseElement
 
 from kinepy.sql.statements import position
 from kinepy.sql.tables import head, lease, log
-from kinepy.sql.writes import upsert
+from kinepy.sql.writes import forget_lease_batches, insert_lease_batch, upsert
 
 CHANNEL_PARAMETER: Final = "channel"
 
@@ -88,6 +88,11 @@ def _rows_of() -> ClauseElement:
 
 rows_of: ClauseElement = _rows_of()
 """The rows at positions. Primary key of log for each."""
+
+put_lease_batch: ClauseElement = sa.select(sa.literal_column("1")).add_cte(
+    insert_lease_batch.cte("put_batch"), forget_lease_batches.cte("forget_batches")
+)
+"""As `insert_lease_batch` and `forget_lease_batches`."""
 
 delete_leases: ClauseElement = sa.delete(lease).where(
     lease.c.id == sa.any_(sa.bindparam("ids", type_=ARRAY(sa.BigInteger)))

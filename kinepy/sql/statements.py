@@ -11,7 +11,7 @@ from sqlalchemy.sql.elements import ClauseElement, ColumnElement
 
 from kinepy.sql.prepare import Unindexed
 from kinepy.sql.ranges import START, Bounds, Ranged, ranged
-from kinepy.sql.tables import epoch, floor, head, lease, log, store
+from kinepy.sql.tables import epoch, floor, head, lease, lease_batch, log, store
 
 NO_LIMIT: Final = 2**63 - 1
 
@@ -58,6 +58,9 @@ store_id: ClauseElement = sa.select(store.c.store_id)
 head_of: ClauseElement = sa.select(*head.c).where(head.c.key == START)
 """The head of one key. Primary key of head."""
 
+lineage: ClauseElement = sa.select(store.c.lineage)
+"""The only row's."""
+
 HEADS_CHUNK: Final = 32
 
 heads_of_chunk: ClauseElement = sa.select(*head.c).where(
@@ -75,6 +78,11 @@ batch: ClauseElement = sa.select(sa.func.min(log.c.revision), sa.func.max(log.c.
     log.c.revision > _AFTER, log.c.batch == sa.bindparam("batch", type_=sa.BigInteger)
 )
 """First and last revision of a commit batch. Primary key of log from `after` on: the asker knows where it began."""
+
+lease_batch_of: ClauseElement = sa.select(lease_batch.c.batch).where(
+    lease_batch.c.batch == sa.bindparam("batch", type_=sa.BigInteger)
+)
+"""A commit batch of leases alone. Primary key of lease_batch."""
 
 committed_from: ClauseElement = (
     sa.select(log.c.revision, log.c.committed_at)

@@ -15,7 +15,7 @@ NAMING: Final = {
     "ck": "ck_%(table_name)s_%(constraint_name)s",
 }
 
-SCHEMA_VERSIONS: Final = ("0001",)
+SCHEMA_VERSIONS: Final = ("0001", "0002")
 """The migrations that this program knows, oldest first. The last one is what it works on."""
 
 VERSION_TABLE: Final = "kinepy_version"
@@ -81,6 +81,17 @@ lease = sa.Table(
     sqlite_with_rowid=False,
 )
 
+lease_batch = sa.Table(
+    "lease_batch",
+    metadata,
+    # Commit batches that changed leases alone, for a while: the others are found by their rows in the log.
+    sa.Column("batch", sa.BigInteger, nullable=False, autoincrement=False),
+    sa.Column("committed_at", sa.BigInteger, nullable=False),
+    sa.PrimaryKeyConstraint("batch"),
+    sa.Index("ix_lease_batch_committed_at", "committed_at"),
+    sqlite_with_rowid=False,
+)
+
 epoch = sa.Table(
     "epoch",
     metadata,
@@ -107,6 +118,8 @@ store = sa.Table(
     sa.Column("id", sa.Integer, nullable=False, autoincrement=False),
     sa.Column("store_id", sa.Text, nullable=False),
     sa.Column("created_at", sa.BigInteger, nullable=False),
+    # Which server's history this is; NULL where a database has no such thing, and until a server is known.
+    sa.Column("lineage", sa.Text),
     sa.PrimaryKeyConstraint("id"),
     sa.CheckConstraint("id = 1", name="one_row"),
     sqlite_with_rowid=False,

@@ -11,7 +11,7 @@ from sqlalchemy.sql.elements import ClauseElement
 
 from kinepy.sql.prepare import DialectName, Unindexed
 from kinepy.sql.ranges import START, Bounds, Ranged, ranged
-from kinepy.sql.tables import epoch, floor, head, lease, log, store
+from kinepy.sql.tables import epoch, floor, head, lease, lease_batch, log, store
 
 AnyInsert = Any  # the two dialects' inserts have the same methods and no common class that says so
 
@@ -48,7 +48,9 @@ def _upserts(insert: Any) -> Upserts:
         put_head=upsert(insert(head), head),
         put_lease=upsert(insert(lease), lease),
         raise_floor=_raise_floor(insert(floor)),
-        seed_store=insert(store).on_conflict_do_nothing(index_elements=["id"]),
+        seed_store=insert(store)
+        .values({name: sa.bindparam(name) for name in ("id", "store_id", "created_at")})
+        .on_conflict_do_nothing(index_elements=["id"]),
         seed_epoch=insert(epoch).on_conflict_do_nothing(index_elements=["number"]),
     )
 
@@ -63,6 +65,17 @@ insert_log: ClauseElement = sa.insert(log)
 
 insert_epoch: ClauseElement = sa.insert(epoch)
 """One epoch; the parameters are an `EpochRow`."""
+
+set_lineage: ClauseElement = sa.update(store).values(lineage=sa.bindparam("to", type_=sa.Text))
+"""The only row's."""
+
+insert_lease_batch: UpdateBase = sa.insert(lease_batch)
+"""One batch; the parameters are the columns."""
+
+forget_lease_batches: UpdateBase = sa.delete(lease_batch).where(
+    lease_batch.c.committed_at < sa.bindparam("before", type_=sa.BigInteger)
+)
+"""Batches from before an instant. Index on lease_batch.committed_at."""
 
 delete_head: ClauseElement = sa.delete(head).where(head.c.key == START)
 """The head of one key. Primary key of head."""

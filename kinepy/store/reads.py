@@ -10,7 +10,7 @@ from heapq import merge
 from itertools import islice
 
 from kinepy.drivers.base import Driver, Head, LogRow, ReadTransaction
-from kinepy.errors import RevisionInFuture, StoreClosed
+from kinepy.errors import RevisionInFuture, StorageUnavailable, StoreClosed
 from kinepy.keys import KeyRange
 from kinepy.log.barrier import Barrier
 from kinepy.log.floors import read_floors
@@ -211,10 +211,13 @@ class Reads:
     async def _check_snapshot(
         self, tx: ReadTransaction, key_range: KeyRange, at: Revision | None
     ) -> Revision:
-        """The revision to read in a snapshot, checked against the floors of that very snapshot."""
+        """The revision to read in a snapshot, checked against the floors and the end of that very snapshot."""
+        current = await tx.current()
         if at is None:
-            return await tx.current()
+            return current
         (await read_floors(tx)).check(key_range, at)
+        if at > current:
+            raise StorageUnavailable(f"it stands at revision {current}, but has been at {at}")
         return at
 
     # --- count

@@ -11,6 +11,7 @@ from kinepy.keys import KeyRange
 from kinepy.log.barrier import Barrier
 from kinepy.log.committer import Committer
 from kinepy.log.compactor import Compactor
+from kinepy.log.continuity import Continuity
 from kinepy.log.floors import read_floors
 from kinepy.log.hub import Hub
 from kinepy.log.jobs import Jobs
@@ -54,10 +55,20 @@ class Store:
         self._driver, self._settings, self._clock = driver, settings, clock
         self._state = state = LocalState(settings)
         self._hub = hub = Hub(settings, metrics)
-        self._tail = tail = Tail(driver, state, hub, settings=settings, clock=clock, metrics=metrics)
-        self._barrier = Barrier(driver, metrics)
+        self._continuity = continuity = Continuity(driver, clock=clock, metrics=metrics)
+        self._tail = tail = Tail(
+            driver, state, hub, continuity=continuity, settings=settings, clock=clock, metrics=metrics
+        )
+        self._barrier = Barrier(continuity, metrics)
         self._committer = Committer(
-            driver, state.cache, tail, settings=settings, clock=clock, random=random, metrics=metrics
+            driver,
+            state.cache,
+            tail,
+            continuity=continuity,
+            settings=settings,
+            clock=clock,
+            random=random,
+            metrics=metrics,
         )
         self._reads = Reads(driver, state, tail, barrier=self._barrier, settings=settings, metrics=metrics)
         self._history = History(driver, state, tail, hub=hub, settings=settings)
@@ -71,12 +82,14 @@ class Store:
 
     async def start(self) -> None:
         """Read what the store needs in memory and start its jobs. Done once, before anything else."""
+        await self._continuity.begin(witness_path=self._settings.witness_path)
         await self._tail.load()
         self._jobs.start("committer", self._committer.run())
         self._jobs.start("timekeeper", self._committer.keep_time())
         self._jobs.start("tail", self._tail.follow())
         self._jobs.start("barrier", self._barrier.run())
         self._jobs.start("compactor", self._compactor.run())
+        self._jobs.start("witness", self._continuity.keep())
         self._jobs.start("lessor", self._leases.run())
         if self._driver.facts.shared:
             self._jobs.start("listener", self._tail.listen())
@@ -305,4 +318,5 @@ class Store:
         async with self._closing:
             await self._jobs.finish("committer")
             await self._jobs.cancel()
+            self._continuity.close()
             await self._driver.close()

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import Self
 
 from kinepy.drivers.base import Driver
-from kinepy.errors import Compacted, StoreClosed
+from kinepy.errors import Compacted, StorageUnavailable, StoreClosed
 from kinepy.keys import KeyRange
 from kinepy.log.floors import read_floors
 from kinepy.log.hub import Hub, Subscription
@@ -62,6 +62,8 @@ class History:
         async with self._driver.read() as tx:
             # The compactor may have moved the floor, and deleted, since we looked at our copy.
             (await read_floors(tx)).check(key_range, Revision(after + 1))
+            if (current := await tx.current()) < upto:
+                raise StorageUnavailable(f"it stands at revision {current}, but has been at {upto}")
             rows = await tx.history(key_range, after=after, upto=upto, limit=self._page)
         cached = self._state.cache
         events = []

@@ -6,7 +6,6 @@ from enum import Enum
 from typing import Self
 from urllib.parse import urlsplit, urlunsplit
 
-
 COMMIT = b"COMMIT\x00"
 """How the message ends; "READ COMMITTED" stands in others."""
 

@@ -20,6 +20,11 @@ _DURABLE: Final = (
 )
 """What is acknowledged is on disk. How many standbys have it too is the operator's choice."""
 
+_LINEAGE: Final = (
+    "SELECT system_identifier || '/' || left(pg_walfile_name(pg_current_wal_lsn()), 8)"
+    " FROM pg_control_system()"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Names:
@@ -81,6 +86,20 @@ async def connect(
         connection.terminate()
         raise
     return connection
+
+
+async def lineage_of(connection: asyncpg.Connection) -> str | None:
+    """The server's identity and timeline, which a standby that takes over and a restored server change; None where
+    the server does not tell. Raises asyncpg's error on a standby."""
+    try:
+        lineage: str = await connection.fetchval(_LINEAGE)
+    except (
+        asyncpg.InsufficientPrivilegeError,
+        asyncpg.UndefinedFunctionError,
+        asyncpg.FeatureNotSupportedError,
+    ):
+        return None
+    return lineage
 
 
 async def connect_patiently(

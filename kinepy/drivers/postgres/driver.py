@@ -1,7 +1,8 @@
 """The PostgreSQL driver: a connection for writes, some for reads, and one each to ask, listen and compact."""
 
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Final
 from uuid import uuid4
@@ -12,8 +13,8 @@ from kinepy.clock import Clock
 from kinepy.drivers.base import DriverFacts, Maintenance, ReadTransaction, WriteTransaction
 from kinepy.drivers.lasting import to_the_end
 from kinepy.drivers.pool import Pool
-from kinepy.drivers.postgres.connection import Names, connect_patiently, quote_text, roll_back
-from kinepy.drivers.postgres.errors import DATABASE_ERRORS
+from kinepy.drivers.postgres.connection import Names, connect_patiently, lineage_of, quote_text, roll_back
+from kinepy.drivers.postgres.errors import DATABASE_ERRORS, translated
 from kinepy.drivers.postgres.line import Line
 from kinepy.drivers.postgres.listen import Listener
 from kinepy.drivers.postgres.maintenance import PostgresMaintenance
@@ -26,7 +27,7 @@ from kinepy.revision import Revision
 from kinepy.settings import Settings
 from kinepy.sql import statements
 
-FACTS: Final = DriverFacts(name="postgres", shared=True, durable=True, server_time=True)
+FACTS: Final = DriverFacts(name="postgres", shared=True, durable=True, server_time=True, servers_change=True)
 
 
 class PostgresDriver:
@@ -39,7 +40,8 @@ class PostgresDriver:
         self._settings, self._clock = settings, clock
         self._token = uuid4().hex
         self._unknown = UnknownBatches()
-        self._writers = self._pool(1, wait_s=settings.lock_timeout_s, patience_s=settings.lock_timeout_s)
+        self._lineage: str | None = None
+        self._writers = self._pool(1, self._connect_writer, wait_s=settings.lock_timeout_s)
         self._readers = self._pool(settings.read_connections_max)
         self._askers = self._pool(1)
         self._maintainers = self._pool(1)
@@ -57,11 +59,36 @@ class PostgresDriver:
     async def _connect(self, patience_s: float = 0.0) -> asyncpg.Connection:
         return await connect_patiently(self._database, self._settings, self._clock, patience_s=patience_s)
 
-    def _pool(self, size: int, *, wait_s: float | None = None, patience_s: float | None = None) -> Pool[Line]:
-        patience = self._settings.reconnect_backoff_max_s if patience_s is None else patience_s
+    async def _connect_reader(self) -> asyncpg.Connection:
+        return await self._connect(self._settings.reconnect_backoff_max_s)
 
+    async def _connect_writer(self) -> asyncpg.Connection:
+        """The one connection that writes. Its server is identified: another one may have taken over."""
+        settings = self._settings
+        limit_s = min(settings.statement_timeout_s, settings.write_timeout_s)
+        connection = await connect_patiently(
+            self._database,
+            replace(settings, statement_timeout_s=limit_s),
+            self._clock,
+            patience_s=settings.lock_timeout_s,
+        )
+        try:
+            with translated():
+                self._lineage = await lineage_of(connection)
+        except BaseException:
+            connection.terminate()
+            raise
+        return connection
+
+    def _pool(
+        self,
+        size: int,
+        connect: Callable[[], Awaitable[asyncpg.Connection]] | None = None,
+        *,
+        wait_s: float | None = None,
+    ) -> Pool[Line]:
         async def open_line() -> Line:
-            return Line(lambda: self._connect(patience))
+            return Line(connect or self._connect_reader)
 
         return Pool(
             open_line,
@@ -93,7 +120,9 @@ class PostgresDriver:
     async def write(self, keys: Collection[bytes] = ()) -> AsyncIterator[WriteTransaction]:
         async with self._writers.take() as line:
             connection = await line.begin(partial(_first, lock_statement(self._names)))
-            tx = PostgresWrite(connection, self._unknown, names=self._names, token=self._token)
+            tx = PostgresWrite(
+                connection, self._unknown, names=self._names, token=self._token, lineage=self._lineage
+            )
             try:
                 await tx.begin(keys)
                 yield tx

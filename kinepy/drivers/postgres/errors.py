@@ -65,6 +65,7 @@ MEANINGS: Final[dict[str, Meaning]] = {
     "53": (StorageUnavailable, "the server has no room"),
     "54": (StorageUnavailable, "the statement is too large for the server"),
     "55": (StorageUnavailable, "the server is busy with a conflicting operation"),
+    "55000": (StorageUnavailable, "the server is a standby, or not ready"),
     "55P03": (StorageUnavailable, "another process holds the write lock for too long"),
     "57": (StorageUnavailable, "the server broke the statement off"),
     "58": (StorageUnavailable, "the server failed"),

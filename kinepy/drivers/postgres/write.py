@@ -11,7 +11,7 @@ from typing import Any, Final
 import asyncpg
 from sqlalchemy.sql.elements import ClauseElement
 
-from kinepy.drivers.base import EpochRow, Head, LeaseRow, LogRow
+from kinepy.drivers.base import LEASE_BATCH_KEPT_US, EpochRow, Head, LeaseRow, LogRow
 from kinepy.drivers.heads import heads_after
 from kinepy.drivers.postgres.connection import Names, roll_back
 from kinepy.drivers.postgres.errors import DATABASE_ERRORS, ends_session, translate
@@ -53,10 +53,16 @@ class PostgresWrite(PostgresReads):
     heads_of: Mapping[bytes, Head]
 
     def __init__(
-        self, connection: asyncpg.Connection, unknown: UnknownBatches, *, names: Names, token: str
+        self,
+        connection: asyncpg.Connection,
+        unknown: UnknownBatches,
+        *,
+        names: Names,
+        token: str,
+        lineage: str | None,
     ) -> None:
         super().__init__(connection, unknown)
-        self._names, self._token = names, token
+        self._names, self._token, self.lineage = names, token, lineage
         self._now_us = 0
         self._batches: set[int] = set()
 
@@ -107,6 +113,13 @@ class PostgresWrite(PostgresReads):
 
     async def delete_leases(self, leases: Collection[int]) -> None:
         await self._do(bulk.delete_leases, {"ids": list(leases)})
+
+    async def put_lease_batch(self, batch: int, *, now_us: int) -> None:
+        parameters = {"batch": batch, "committed_at": now_us, "before": now_us - LEASE_BATCH_KEPT_US}
+        await self._do(bulk.put_lease_batch, parameters)
+
+    async def put_lineage(self, lineage: str) -> None:
+        await self._do(writes.set_lineage, {"to": lineage})
 
     async def put_epoch(self, epoch: EpochRow) -> None:
         await self._do(writes.insert_epoch, epoch._asdict())

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
 from kinepy.clock import Clock
-from kinepy.drivers.base import EpochRow, Head, LeaseRow, LogRow
+from kinepy.drivers.base import LEASE_BATCH_KEPT_US, EpochRow, Head, LeaseRow, LogRow
 from kinepy.drivers.heads import heads_after
 from kinepy.drivers.sqlite.connection import Connection
 from kinepy.drivers.sqlite.errors import SURELY_UNDONE_AT_COMMIT, primary_name
@@ -66,6 +66,7 @@ class SqliteWrite(SqliteReads):
     revision: Revision
     committed_at: int
     heads_of: Mapping[bytes, Head]
+    lineage: str | None = None
 
     def __init__(
         self, connection: Connection, clock: Clock, *, identity: FileIdentity, lock_timeout_s: float
@@ -140,6 +141,13 @@ class SqliteWrite(SqliteReads):
 
     async def delete_leases(self, leases: Collection[int]) -> None:
         self._later(writes.delete_lease, [(lease,) for lease in leases])
+
+    async def put_lease_batch(self, batch: int, *, now_us: int) -> None:
+        self._later(writes.insert_lease_batch, [(batch, now_us)])
+        self._later(writes.forget_lease_batches, [(now_us - LEASE_BATCH_KEPT_US,)])
+
+    async def put_lineage(self, lineage: str) -> None:
+        self._later(writes.set_lineage, [(lineage,)])
 
     async def put_epoch(self, epoch: EpochRow) -> None:
         self._later(writes.insert_epoch, [epoch])

@@ -67,6 +67,8 @@ def make_plan(
     if authorization_mode not in MODES:
         raise Problem(f"there is no authorization mode {authorization_mode!r}: write {' or '.join(MODES)}")
     store_settings, server_settings = apply_settings(settings)
+    if store_settings.witness_path is None:
+        store_settings = replace(store_settings, witness_path=str(data / "witness"))
     return Plan(
         data=data,
         database=url,
