@@ -19,12 +19,13 @@ _NO_NAME: frozenset[str] = frozenset()
 class _Rights:
     """What one user may do."""
 
-    __slots__ = ("_by_namespace", "_policy", "_user", "_verdicts")
+    __slots__ = ("_by_namespace", "_paths", "_policy", "_user", "_verdicts")
 
     def __init__(self, policy: Policy, user: User) -> None:
         self._policy, self._user = policy, user
         self._by_namespace: dict[str, list[Grant]] = {}
         self._verdicts: dict[tuple[str, str, str, str, str], frozenset[str]] = {}
+        self._paths: dict[tuple[str, str], bool] = {}
 
     def names(self, action: Attributes) -> frozenset[str]:
         """The names of the objects for which the user may do it."""
@@ -47,7 +48,13 @@ class _Rights:
 
     def may_path(self, action: Attributes) -> bool:
         """Whether the user may do it to a path that is no resource."""
-        return any(rule.allows_path(action) for _, rule in self.rules(""))
+        key = (action.verb, action.path)
+        found = self._paths.get(key)
+        if found is None:
+            if len(self._paths) >= VERDICTS_MAX:
+                self._paths.clear()
+            found = self._paths[key] = any(rule.allows_path(action) for _, rule in self.rules(""))
+        return found
 
     def grants(self, namespace: str) -> Iterator[Grant]:
         """What the user was given for the cluster, then for a namespace."""
