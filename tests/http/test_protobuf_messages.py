@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from kinepy_server.data import table
 from kinepy_server.resources.builtins import builtin_registry
 from kinepy_server.resources.resource import JsonObject
-from kinepy_server.schema.decode import decode
+from kinepy_server.schema.decode import DecodeError, decode
 from kinepy_server.schema.types import type_named
 from kinepy_server.wire.protobuf import ProtobufError, decode_message, encode_message
 from kinepy_server.wire.protobuf_special import READ, read_duration, write_duration
@@ -46,18 +46,21 @@ def test_the_message_of_nothing_means_nothing() -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=200, deadline=None)
-def test_a_message_that_is_cut_short_or_damaged_is_a_named_error_or_a_message(data: st.DataObject) -> None:
-    schema = data.draw(st.sampled_from(["v1.Pod", "v1.Event", "apps.v1.Deployment", "v1.Secret"]))
+@settings(max_examples=300, suppress_health_check=list(HealthCheck), deadline=None)
+def test_a_message_that_is_cut_short_or_damaged_is_a_named_error_or_an_object(data: st.DataObject) -> None:
+    schema = data.draw(st.sampled_from(SCHEMAS))
     of = type_named(schema)
     message = bytearray(encode_message(schema, decoded(of, data.draw(values_of(of)))))
     at = data.draw(st.integers(0, len(message)))
     damage = data.draw(st.binary(max_size=12))
     message[at : at + len(damage)] = damage
     try:
-        decode_message(schema, bytes(message[: data.draw(st.integers(0, len(message)))]))
-    except ProtobufError:
+        obj = decode(
+            schema, decode_message(schema, bytes(message[: data.draw(st.integers(0, len(message)))]))
+        )[0]
+    except (ProtobufError, DecodeError):
         return
+    encode_message(schema, obj)
 
 
 def test_a_message_that_occurs_twice_is_merged() -> None:
