@@ -12,8 +12,9 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -21,6 +22,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 from uuid import uuid4
 
 import asyncpg
+import psutil
 
 from kinepy.migrate import migrate
 
@@ -94,6 +96,19 @@ class PostgresServer:
         """Stop and start."""
         self.stop(immediate=immediate)
         self.start()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Stop all its processes with SIGSTOP, and let them go on at the end."""
+        postmaster = psutil.Process(int(self._path("data/postmaster.pid").read_text().split()[0]))
+        processes = [postmaster, *postmaster.children(recursive=True)]
+        try:
+            for process in processes:
+                process.suspend()
+            yield
+        finally:
+            for process in reversed(processes):
+                process.resume()
 
     def close(self) -> None:
         """Stop it and forget its data."""

@@ -1,8 +1,9 @@
-"""A proxy before PostgreSQL that cuts connections around COMMIT."""
+"""A proxy before PostgreSQL: a network that cuts connections, also around COMMIT, that is slow or goes silent."""
 
 import asyncio
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Sequence
 from enum import Enum
+from random import Random
 from typing import Self
 from urllib.parse import urlsplit, urlunsplit
 
@@ -21,7 +22,12 @@ class Proxy:
     """Forwards to the database of a URL. `url` is the way through it."""
 
     def __init__(self, target: str) -> None:
+        self.target = target
         self._target = urlsplit(target)
+        self.delay_s = 0.0
+        """how much later everything arrives, in both directions"""
+        self._flowing = asyncio.Event()
+        self._flowing.set()
         self.cut: Cut | None = None
         """what happens to the next COMMIT; None again once it has happened"""
         self.refuse_after_cut = False
@@ -57,6 +63,64 @@ class Proxy:
         for writer in list(self._open):
             writer.transport.abort()
 
+    def silence(self) -> None:
+        """Let nothing through any more; nobody is told."""
+        self._flowing.clear()
+
+    def resume(self) -> None:
+        """Let through what was held back and what comes."""
+        self._flowing.set()
+
+    async def _on_the_way(self) -> None:
+        if self.delay_s:
+            await asyncio.sleep(self.delay_s)
+        await self._flowing.wait()
+
+    # --- troubles
+
+    def cut_strike(self) -> Callable[[Random], Awaitable[None]]:
+        """Every connection is cut, and new ones are refused for a moment."""
+
+        async def strike(chance: Random) -> None:
+            self.refusing = True
+            self.cut_all()
+            await asyncio.sleep(chance.uniform(0, 0.3))
+            self.refusing = False
+
+        return strike
+
+    def commit_strike(self, cuts: Sequence[Cut]) -> Callable[[Random], Awaitable[None]]:
+        """The connection of the next COMMIT is cut before or after it."""
+
+        async def strike(chance: Random) -> None:
+            self.was_cut.clear()
+            self.cut = chance.choice(cuts)
+            await self.was_cut.wait()
+
+        return strike
+
+    def silence_strike(self, *, longest_s: float) -> Callable[[Random], Awaitable[None]]:
+        """Nothing arrives for a while; then the connections are cut, or go on."""
+
+        async def strike(chance: Random) -> None:
+            self.silence()
+            await asyncio.sleep(chance.uniform(0.1, longest_s))
+            if chance.random() < 0.5:
+                self.cut_all()
+            self.resume()
+
+        return strike
+
+    def delay_strike(self, *, longest_s: float) -> Callable[[Random], Awaitable[None]]:
+        """Everything arrives later for a while."""
+
+        async def strike(chance: Random) -> None:
+            self.delay_s = chance.uniform(0.01, longest_s)
+            await asyncio.sleep(1.0)
+            self.delay_s = 0.0
+
+        return strike
+
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
@@ -75,10 +139,11 @@ class Proxy:
         self._open.add(ahead)
         cutting = asyncio.Event()
         try:
-            with suppress(OSError):
-                async with asyncio.TaskGroup() as group:
-                    group.create_task(self._to_database(reader, ahead, cutting))
-                    group.create_task(self._to_client(behind, writer, cutting))
+            async with asyncio.TaskGroup() as group:
+                group.create_task(self._to_database(reader, ahead, cutting))
+                group.create_task(self._to_client(behind, writer, cutting))
+        except* OSError:
+            pass  # one side is gone: so is the other
         finally:
             self._open.discard(ahead)
             ahead.transport.abort()
@@ -92,6 +157,7 @@ class Proxy:
                     self._happened()
                     raise ConnectionAbortedError
                 cutting.set()
+            await self._on_the_way()
             ahead.write(data)
             await ahead.drain()
         raise ConnectionAbortedError
@@ -104,6 +170,7 @@ class Proxy:
                 # The database has answered: whatever the COMMIT did, it is done.
                 self._happened()
                 raise ConnectionAbortedError
+            await self._on_the_way()
             writer.write(data)
             await writer.drain()
         raise ConnectionAbortedError
