@@ -50,6 +50,8 @@ class SimWrite(SqliteWrite):
         self.leases_gone: list[int] = []
         self.floors_put: list[tuple[bytes, Revision]] = []
         self.notifies = False
+        self.asked_us: int | None = None
+        """the time by which the transaction decided; the clock may have jumped since"""
 
     async def read_heads(self, keys: Collection[bytes]) -> None:
         """Read what every batch needs; the lock is held."""
@@ -61,6 +63,10 @@ class SimWrite(SqliteWrite):
             self.heads_of = heads_of(raw, wanted)
 
         await self.connection.step("position", work)
+
+    async def now_us(self) -> int:
+        self.asked_us = await super().now_us()
+        return self.asked_us
 
     async def flush(self) -> None:
         """Do what is pending."""
@@ -248,7 +254,7 @@ class SimDriver:
         commit = Commit(
             index=len(self.database.reference.commits),
             node=self.node,
-            now_us=self._clock.now_us(),
+            now_us=self._clock.now_us() if tx.asked_us is None else tx.asked_us,
             rows=tuple(tx.rows),
             leases=tuple(tx.leases_put),
             leases_gone=tuple(tx.leases_gone),
