@@ -241,7 +241,11 @@ class Mirror(Mapping[bytes, KeyValue]):
                         raise self.error
                     waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
                     self._waiters.append(waiter)
-                    await waiter
+                    try:
+                        await waiter
+                    finally:
+                        if waiter in self._waiters:
+                            self._waiters.remove(waiter)
         except TimeoutError:
             raise RevisionInFuture(requested=revision, current=self.revision) from None
         return self.revision

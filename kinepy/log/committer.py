@@ -193,6 +193,9 @@ class Committer:
             if not reachable:
                 _answer_all(writes[position:], error)
                 return
+            if write.answer.done():
+                # Given up meanwhile, or its caller has gone.
+                continue
             reachable = await self._commit([write], give_up=give_up)
 
     async def _try_twice(self, attempt: _Attempt) -> None:

@@ -14,7 +14,7 @@ from itertools import count
 from typing import Protocol
 
 from kinepy.clock import Clock
-from kinepy.drivers.base import Driver, HistoryRow, ReadTransaction
+from kinepy.drivers.base import Driver, Head, HistoryRow, ReadTransaction
 from kinepy.errors import Compacted, KinepyError, StorageCorrupt, StorageUnavailable, StoreClosed
 from kinepy.keys import KeyRange
 from kinepy.log.continuity import Continuity
@@ -30,6 +30,7 @@ log = logging.getLogger("kinepy")
 
 BACKOFF_FIRST_S = 0.05
 OWN_COMMITS_WAITING_MAX = 64
+INDEX_CHECK_INTERVAL_S = 60.0
 
 
 class State(Protocol):
@@ -46,6 +47,19 @@ class State(Protocol):
 
     def apply(self, events: Sequence[Event], revision: Revision) -> None:
         """Apply the whole revisions that follow the applied one, up to `revision`."""
+        ...
+
+    @property
+    def complete(self) -> bool:
+        """Whether every live key is in memory."""
+        ...
+
+    async def read_index(self, tx: ReadTransaction) -> Sequence[Head] | None:
+        """All live keys of a snapshot; None when memory has no room for them."""
+        ...
+
+    def complete_with(self, heads: Sequence[Head], revision: Revision) -> None:
+        """Take the index up again: live keys of an applied revision."""
         ...
 
     async def reload(self, tx: ReadTransaction) -> None:
@@ -110,6 +124,27 @@ class Tail:
         self.floors = floors
         self._target = max(self._target, self._state.revision)
         self._wake_waiters()
+
+    async def keep_index(self) -> None:
+        """Take up the index of keys again, when it was given up and they have become fewer. Runs until cancelled."""
+        while True:
+            await self._clock.sleep(INDEX_CHECK_INTERVAL_S)
+            try:
+                await self.complete_index()
+            except KinepyError as error:
+                self._metrics.failed("index")
+                log.warning("index: %s", error)
+
+    async def complete_index(self) -> None:
+        """Read all live keys, if memory has room for them and lacks them."""
+        if self._state.complete:
+            return
+        async with self._driver.read() as tx:
+            revision, heads = await tx.current(), await self._state.read_index(tx)
+        if heads is not None:
+            self.kick(revision)
+            await self.wait_applied(revision)
+            self._state.complete_with(heads, revision)
 
     # --- own commits
 

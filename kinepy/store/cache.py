@@ -1,7 +1,8 @@
 """The newest state in memory: an index of all live keys, and as many values as its bound allows.
 
 A key whose value was let go keeps its `Head` in the index; its value is read from the log, where it
-never changes. When the index itself outgrows its bound it is given up, and the database serves.
+never changes. When the index itself outgrows its bound it is given up, and the database serves, until the keys fit
+again.
 """
 
 from collections import deque
@@ -19,6 +20,7 @@ from kinepy.settings import Settings
 INDEX_KEY_BYTES = 400
 RECORD_OVERHEAD_BYTES = 200
 PRESSURE = 0.75
+ROOM = 0.9
 
 
 def record_bytes(record: KeyValue) -> int:
@@ -50,18 +52,30 @@ class Cache:
 
     async def reload(self, tx: ReadTransaction) -> None:
         """Read the index anew from a snapshot; values come when they are asked for."""
-        revision = await tx.current()
+        revision, heads = await tx.current(), await self.read_heads(tx)
+        if heads is None:
+            self._empty(revision, complete=False)
+        else:
+            self.fill_index(heads, revision)
+
+    async def read_heads(self, tx: ReadTransaction) -> list[Head] | None:
+        """All live keys of a snapshot; None when they are more than the index may hold."""
         page, heads = self._settings.page_rows_max * 10, list[Head]()
         rest = KeyRange.everything()
         while len(heads) <= self._keys_max:
             found = await tx.heads(rest, limit=page)
             heads.extend(found)
             if len(found) < page:
-                break
+                return heads if len(heads) <= self._keys_max else None
             rest = rest.after(found[-1].key)
-        if len(heads) > self._keys_max:
-            self._empty(revision, complete=False)
-            return
+        return None
+
+    def fits(self, keys: int) -> bool:
+        """Whether so many keys fit, with some room to grow."""
+        return keys <= self._keys_max * ROOM
+
+    def fill_index(self, heads: Sequence[Head], revision: Revision) -> None:
+        """Start anew with all live keys of a revision."""
         # Records that are still the newest stay, with what faces have made of them.
         before = self.entries
         self._empty(revision, complete=True)

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from kinepy.drivers.base import ReadTransaction
+from kinepy.drivers.base import Head, ReadTransaction
+from kinepy.keys import KeyRange
 from kinepy.records import Event, KeyValue
 from kinepy.revision import Revision
 from kinepy.settings import Settings
@@ -32,6 +33,26 @@ class LocalState:
         """Apply the whole revisions that follow the applied one, up to `revision`."""
         self.cache.apply(events, revision)
         self.ring.append(events)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every live key is in memory."""
+        return self.cache.complete
+
+    async def read_index(self, tx: ReadTransaction) -> Sequence[Head] | None:
+        """All live keys of a snapshot; None when memory has no room for them."""
+        if not self.cache.fits(await tx.count_at(KeyRange.everything(), at=None)):
+            return None
+        return await self.cache.read_heads(tx)
+
+    def complete_with(self, heads: Sequence[Head], revision: Revision) -> None:
+        """Take the index up again: live keys of an applied revision. Does nothing when too much has happened since."""
+        if not self.ring.covers(revision):
+            return
+        applied = self.cache.revision
+        since, _ = self.ring.page(KeyRange.everything(), after=revision, limit=len(self.ring))
+        self.cache.fill_index(heads, revision)
+        self.cache.apply(since, applied)
 
     async def reload(self, tx: ReadTransaction) -> None:
         """Start anew from a snapshot."""

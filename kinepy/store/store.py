@@ -87,6 +87,7 @@ class Store:
         self._jobs.start("committer", self._committer.run())
         self._jobs.start("timekeeper", self._committer.keep_time())
         self._jobs.start("tail", self._tail.follow())
+        self._jobs.start("index", self._tail.keep_index())
         self._jobs.start("barrier", self._barrier.run())
         self._jobs.start("compactor", self._compactor.run())
         self._jobs.start("witness", self._continuity.keep())

@@ -7,6 +7,7 @@ import pytest
 
 from kinepy import KeyRange, KeyValue, Put, Revision, Store, Txn
 from kinepy.errors import Overloaded, RevisionInFuture, StoreClosed, WatchOverflow
+from kinepy.store.cache import INDEX_KEY_BYTES
 from tests.contract.conftest import OpenStore
 from tests.contract.stores import ALL, FAST, events_upto
 
@@ -110,3 +111,39 @@ async def test_a_closed_store_answers_nothing(open_with: OpenStore) -> None:
     for asked in (store.current_revision(), store.get(b"a"), store.count(ALL), store.range(ALL)):
         with pytest.raises(StoreClosed):
             await asked
+
+
+def is_indexed(store: Store) -> bool:
+    return store._state.cache.complete
+
+
+async def test_more_keys_than_memory_may_hold_are_served_by_the_database(open_with: OpenStore) -> None:
+    async with open_with(replace(FAST, index_bytes_max=10 * INDEX_KEY_BYTES)) as store:
+        made = [await store.create(b"%02d" % n, b"%d" % n) for n in range(20)]
+        assert not is_indexed(store)
+        assert await store.get(b"07") == made[7]
+        assert (await store.range(ALL, limit=3)).total == (await store.count(ALL)).count == 20
+        assert (await store.range(ALL, at=made[4].mod_revision)).items == made[:5]
+        changed = await store.update(b"07", b"x", expect=made[7].mod_revision)
+        assert (changed.version, changed.create_revision) == (2, made[7].mod_revision)
+
+
+async def test_the_index_comes_back_when_the_keys_fit_again(open_with: OpenStore) -> None:
+    async with open_with(replace(FAST, index_bytes_max=10 * INDEX_KEY_BYTES)) as store:
+        for n in range(12):
+            await store.create(b"%02d" % n, b"")
+        await store._tail.complete_index()
+        assert not is_indexed(store)
+        watch = store.watch(ALL)
+        for n in range(6):
+            await store.delete(b"%02d" % n)
+        rebuilding = asyncio.ensure_future(store._tail.complete_index())
+        for n in range(20, 23):
+            await store.create(b"%02d" % n, b"")
+        await store.delete(b"06")
+        await rebuilding
+        assert is_indexed(store)
+        revision = await store.current_revision()
+        assert [event.revision for event in await events_upto(watch, revision)] == list(range(14, 24))
+        keys = [b"07", b"08", b"09", b"10", b"11", b"20", b"21", b"22"]
+        assert list(store._state.cache.keys) == [item.key for item in (await store.range(ALL)).items] == keys
