@@ -1,4 +1,4 @@
-"""Watches over WebSocket: a text frame for each event, and a token that is never echoed."""
+"""Watches over WebSocket: a frame for each event, and a token that is never echoed."""
 
 import json
 from typing import Any
@@ -10,6 +10,7 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
 from kinepy_server.background import BackgroundServer
+from kinepy_server.wire.protobuf import decode_message, open_envelope
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 TOKEN = Subprotocol("base64url.bearer.authorization.k8s.io.dG9rZW4")
@@ -45,6 +46,17 @@ def test_every_event_is_a_text_frame_of_its_own(server: BackgroundServer) -> Non
         ("ADDED", "a"),
         ("ADDED", "b"),
     ]
+
+
+def test_an_event_in_protobuf_is_a_binary_frame_without_its_length(server: BackgroundServer) -> None:
+    created(server, "a")
+    headers = {"Accept": "application/vnd.kubernetes.protobuf"}
+    with opened(server, "fieldSelector=metadata.name%3Da", additional_headers=headers) as socket:
+        event = socket.recv(timeout=10)
+    assert isinstance(event, bytes)
+    fields = decode_message("meta.v1.WatchEvent", event[: 2 + event[1]])
+    assert fields["type"] == "ADDED"
+    assert open_envelope(event[event.index(b"k8s\0") :]).kind == "ConfigMap"
 
 
 def test_the_socket_is_closed_at_the_end_of_the_watch(server: BackgroundServer) -> None:
