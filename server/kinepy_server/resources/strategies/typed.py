@@ -35,7 +35,6 @@ class Hooks:
     check: Check | None = None
     check_update: CheckUpdate | None = None
     """Beside `check`, which holds for updates as well."""
-    check_subresources: Mapping[str, CheckUpdate] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +123,7 @@ class TypeStrategy:
         """The checks of its type, and what may not change."""
         hooks = self._hooks
         if subresource:
-            check = hooks.check_subresources.get(subresource)
-            return check(new, old) if check is not None else ()
+            return self.validate_create(new) if subresource in hooks.subresources else ()
         errors = [*self.validate_create(new), *fixed_problems(self._schema, new, old)]
         return [*errors, *hooks.check_update(new, old)] if hooks.check_update is not None else errors
 
