@@ -172,6 +172,10 @@ class ReadTransaction(Protocol):
         """One lease."""
         ...
 
+    async def leases_of(self, ids: Collection[int]) -> Sequence[LeaseRow]:
+        """The leases with the given ids, in no order; absent ones are left out."""
+        ...
+
     async def expired_leases(self, *, now_us: int, limit: int) -> Sequence[LeaseRow]:
         """Leases with expires_at <= now_us, the oldest first."""
         ...

@@ -56,6 +56,9 @@ class StatementReads(ABC):
     async def rows_of(self, positions: Collection[tuple[Revision, int]]) -> Sequence[LogRow]: ...
 
     @abstractmethod
+    async def leases_of(self, ids: Collection[int]) -> Sequence[LeaseRow]: ...
+
+    @abstractmethod
     async def _size_bytes(self) -> int: ...
 
     def _first_revision_to_search(self, batch: int) -> int:

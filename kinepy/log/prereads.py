@@ -14,8 +14,6 @@ from kinepy.log.rows import key_value_of
 from kinepy.records import KeyValue
 from kinepy.revision import Revision
 
-LEASES_SINGLE_MAX = 4
-
 
 class LocalState(Protocol):
     """What this process has in memory of the newest state it has applied."""
@@ -73,13 +71,8 @@ class Prereader:
             await self._read_range(key_range)
 
     async def _read_leases(self, leases: Collection[int]) -> None:
-        if len(leases) > LEASES_SINGLE_MAX:
-            self._draft.leases = {row.id: row for row in await self._tx.leases() if row.id in leases}
-            return
-        for lease in leases:
-            row = await self._tx.lease(lease)
-            if row is not None:
-                self._draft.leases[lease] = row
+        if leases:
+            self._draft.leases = {row.id: row for row in await self._tx.leases_of(leases)}
 
     async def _read_range(self, key_range: KeyRange) -> None:
         if key_range.is_empty:

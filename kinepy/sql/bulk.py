@@ -94,6 +94,14 @@ put_lease_batch: ClauseElement = sa.select(sa.literal_column("1")).add_cte(
 )
 """As `insert_lease_batch` and `forget_lease_batches`."""
 
+leases_of: ClauseElement = sa.select(*lease.c).where(
+    lease.c.id == sa.any_(sa.bindparam("ids", type_=ARRAY(sa.BigInteger)))
+)
+"""Leases by id. Primary key of lease."""
+
+put_leases: ClauseElement = upsert(_insert_rows(lease, "lease"), lease)
+"""Insert or replace leases. An id must not come twice."""
+
 delete_leases: ClauseElement = sa.delete(lease).where(
     lease.c.id == sa.any_(sa.bindparam("ids", type_=ARRAY(sa.BigInteger)))
 )

@@ -13,7 +13,7 @@ import asyncpg
 import pytest
 
 from kinepy import KeyRange, Revision, Settings, Store, open_store
-from kinepy.errors import Compacted, DatabaseUnusable
+from kinepy.errors import Compacted, DatabaseUnusable, StorageUnavailable
 from kinepy.log.witness import Witness
 from kinepy.upkeep import start_epoch
 from tests.contract.stores import ALL, FAST, checked_store
@@ -114,6 +114,18 @@ async def test_a_running_process_that_has_seen_more_begins_a_new_epoch(
             await watch.next(timeout_s=5)
         assert await store.get(b"4") is None
         await is_ahead_of(store, seen)
+
+
+async def test_nothing_is_told_of_what_the_database_does_not_know(durable_url: str) -> None:
+    from_database = replace(FAST, index_bytes_max=0, ring_bytes_max=0)
+    async with checked_store(durable_url, from_database) as store:
+        seen = await fill(store, 5)
+        watch = store.watch(ALL, start=Revision(2))
+        await forget_after(durable_url, 4)
+        for asked in (store.range(ALL, at=seen), store.count(ALL, at=seen), watch.next()):
+            with pytest.raises((StorageUnavailable, Compacted)):
+                await asked
+        assert watch.progress <= 4
 
 
 async def test_processes_that_notice_together_begin_one_epoch(durable_url: str) -> None:

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from kinepy.drivers.base import Driver, EpochRow, Head, LeaseRow
+from kinepy.drivers.base import LEASE_BATCH_KEPT_US, Driver, EpochRow, Head, LeaseRow
 from kinepy.errors import KinepyError, StorageCorrupt, StorageUnavailable, StoreClosed
 from kinepy.revision import Revision
 from tests.drivers.drivers import ALL, FAST, IMPATIENT, Log, append, opened
@@ -212,3 +212,33 @@ async def test_a_closed_driver_says_so(database_url: str) -> None:
                     pass
         with pytest.raises(StoreClosed):
             await driver.current()
+
+
+async def test_many_leases_are_put_and_read_together(driver: Driver) -> None:
+    made = [LeaseRow(number, 10, 1000 + number) for number in range(1, 200)]
+    async with driver.write() as tx:
+        for row in made:
+            await tx.put_lease(row)
+        assert sorted(await tx.leases_of([7, 3, 1000])) == [made[2], made[6]]
+        await tx.put_lease(LeaseRow(7, 20, 9))
+        await tx.delete_leases([3])
+        await tx.put_lease(LeaseRow(8, 20, 9))
+    async with driver.read() as tx:
+        assert await tx.leases() == [
+            LeaseRow(row.id, 20, 9) if row.id in (7, 8) else row for row in made if row.id != 3
+        ]
+
+
+async def test_a_lease_batch_is_found_and_one_that_failed_is_not(driver: Driver) -> None:
+    async with driver.write() as tx:
+        await tx.put_lease_batch(5, now_us=10)
+    with pytest.raises(RuntimeError):
+        async with driver.write() as tx:
+            await tx.put_lease_batch(6, now_us=10)
+            raise RuntimeError
+    async with driver.read() as tx:
+        assert [await tx.has_lease_batch(batch) for batch in (5, 6)] == [True, False]
+    async with driver.write() as tx:
+        await tx.put_lease_batch(7, now_us=11 + LEASE_BATCH_KEPT_US)
+    async with driver.read() as tx:
+        assert [await tx.has_lease_batch(batch) for batch in (5, 7)] == [False, True]

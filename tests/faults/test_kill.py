@@ -37,6 +37,7 @@ async def test_kill_9_under_load_loses_nothing_acknowledged(database: Database, 
             stored = await check_outcomes(load.outcomes, server.url, f"k{kill}-")
             newest = max(seen, default=0)
             assert min(stored.values()) > newest, "a revision of before the kill was used again"
+            assert max(stored.values()) < 2**20, "a kill was taken for a restore, and began a new epoch"
             seen |= {revision: name for name, revision in stored.items()}
             database.check(server)
         assert server.stop() == 0

@@ -6,7 +6,7 @@ from typing import Any, Final
 import asyncpg
 from sqlalchemy.sql.elements import ClauseElement
 
-from kinepy.drivers.base import LogRow
+from kinepy.drivers.base import LeaseRow, LogRow
 from kinepy.drivers.postgres.connection import roll_back
 from kinepy.drivers.postgres.errors import translated
 from kinepy.drivers.reading import Row, StatementReads, log_rows
@@ -50,6 +50,9 @@ class PostgresReads(StatementReads):
     async def rows_of(self, positions: Collection[tuple[Revision, int]]) -> Sequence[LogRow]:
         revisions, subs = [place[0] for place in positions], [place[1] for place in positions]
         return log_rows(await self._fetch(bulk.rows_of, revisions=revisions, subs=subs))
+
+    async def leases_of(self, ids: Collection[int]) -> Sequence[LeaseRow]:
+        return [LeaseRow._make(row) for row in await self._fetch(bulk.leases_of, ids=list(ids))]
 
     async def _size_bytes(self) -> int:
         with translated():

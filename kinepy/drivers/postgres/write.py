@@ -16,17 +16,19 @@ from kinepy.drivers.heads import heads_after
 from kinepy.drivers.postgres.connection import Names, roll_back
 from kinepy.drivers.postgres.errors import DATABASE_ERRORS, ends_session, translate
 from kinepy.drivers.postgres.read import PostgresReads
+from kinepy.drivers.reading import Row
 from kinepy.drivers.unknown import UnknownBatches
 from kinepy.errors import StorageUnavailable, WriteOutcomeUnknown
 from kinepy.revision import Revision
 from kinepy.sql import bulk, writes
-from kinepy.sql.tables import head, log
+from kinepy.sql.tables import head, lease, log
 
 UPSERTS: Final = writes.UPSERTS["postgresql"]
 _COMMIT: Final = "SET LOCAL statement_timeout = 0; COMMIT"
 """The server takes its own timeout in COMMIT for leave to answer before the standbys have the commit."""
 _LOG_ARRAYS: Final = tuple(f"log_{column.name}" for column in log.c)
 _HEAD_ARRAYS: Final = tuple(f"head_{column.name}" for column in head.c)
+_LEASE_ARRAYS: Final = tuple(f"lease_{column.name}" for column in lease.c)
 
 
 def _arrays(names: tuple[str, ...], rows: Sequence[tuple[Any, ...]]) -> dict[str, Sequence[Any]]:
@@ -65,6 +67,7 @@ class PostgresWrite(PostgresReads):
         self._names, self._token, self.lineage = names, token, lineage
         self._now_us = 0
         self._batches: set[int] = set()
+        self._leases: dict[int, LeaseRow] = {}
 
     async def begin(self, keys: Collection[bytes]) -> None:
         """Read, under the lock, what every batch needs."""
@@ -77,6 +80,11 @@ class PostgresWrite(PostgresReads):
         """Commit. Raises `StorageUnavailable` when it surely did not, `WriteOutcomeUnknown` when nobody knows."""
         if self._connection.is_closed():
             raise StorageUnavailable("the connection was lost before the commit")
+        try:
+            await self._flush()
+        except BaseException:
+            await self.rollback()
+            raise
         try:
             status = await self._connection.execute(_COMMIT)
         except DATABASE_ERRORS as error:
@@ -109,7 +117,17 @@ class PostgresWrite(PostgresReads):
         await self._fetch(bulk.append if notify else bulk.append_quietly, **parameters)
 
     async def put_lease(self, lease: LeaseRow) -> None:
-        await self._do(UPSERTS.put_lease, lease._asdict())
+        """Leases go in together, before the next statement: a batch may keep hundreds of them alive."""
+        self._leases[lease.id] = lease
+
+    async def _fetch(self, statement: ClauseElement, **parameters: Any) -> Sequence[Row]:
+        await self._flush()
+        return await super()._fetch(statement, **parameters)
+
+    async def _flush(self) -> None:
+        if self._leases:
+            leases, self._leases = self._leases, {}
+            await super()._fetch(bulk.put_leases, **_arrays(_LEASE_ARRAYS, list(leases.values())))
 
     async def delete_leases(self, leases: Collection[int]) -> None:
         await self._do(bulk.delete_leases, {"ids": list(leases)})

@@ -7,7 +7,7 @@ from typing import Any, Final
 from sqlalchemy.sql.elements import ClauseElement
 
 from kinepy.clock import Clock
-from kinepy.drivers.base import Head, LogRow
+from kinepy.drivers.base import Head, LeaseRow, LogRow
 from kinepy.drivers.reading import Row, StatementReads, log_rows
 from kinepy.drivers.sqlite.connection import Connection
 from kinepy.revision import Revision
@@ -78,6 +78,16 @@ class SqliteReads(StatementReads):
             self._enter(raw)
             text = PREPARED[statements.row_at_position].text
             return log_rows(row for position in wanted for row in raw.execute(text, position))
+
+        return await self._connection.run(work)
+
+    async def leases_of(self, ids: Collection[int]) -> Sequence[LeaseRow]:
+        wanted = tuple(ids)
+
+        def work(raw: sqlite3.Connection) -> list[LeaseRow]:
+            self._enter(raw)
+            text = PREPARED[statements.lease_by_id].text
+            return [LeaseRow._make(row) for lease in wanted for row in raw.execute(text, (lease,))]
 
         return await self._connection.run(work)
 
