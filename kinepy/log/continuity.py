@@ -9,6 +9,7 @@ import logging
 
 from kinepy.clock import Clock
 from kinepy.drivers.base import Driver, WriteTransaction
+from kinepy.drivers.lasting import to_the_end
 from kinepy.errors import StorageUnavailable, WriteOutcomeUnknown
 from kinepy.log.epochs import begin_epoch
 from kinepy.log.metrics import StoreMetrics
@@ -92,7 +93,8 @@ class Continuity:
         while True:
             await self._clock.sleep(SYNC_INTERVAL_S)
             if self._witness is not None:
-                await asyncio.to_thread(self._witness.sync)
+                # To its end: the file is closed after this.
+                await to_the_end(asyncio.to_thread(self._witness.sync))
 
     def close(self) -> None:
         """Close the witness. Twice is fine."""

@@ -179,3 +179,14 @@ async def test_an_odd_path_is_taken_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "a b%20#c.db"
     await open_at(path)
     assert path.exists()
+
+
+async def test_a_backup_is_used_with_a_write_ahead_log(path: Path) -> None:
+    async with opened(url(path)) as driver:
+        await append(driver, one_put().rows)
+        with closing(sqlite3.connect(path)) as raw:
+            raw.execute(f"VACUUM INTO '{path}.backup'")
+    async with opened(f"{url(path)}.backup") as driver:
+        await append(driver, one_put(2).rows)
+        assert Path(f"{path}.backup-wal").exists()
+        assert await driver.current() == 3

@@ -42,6 +42,7 @@ async def open_file(path: str, settings: Settings, clock: Clock) -> Driver:
 def _open(writer: ThreadConnection, path: str, *, settings: Settings, clock: Clock) -> Driver:
     if not query(writer.raw, PREPARED[statements.store_id], {}):
         raise DatabaseNotKinepy(f"{path} has no store in it: restore it from a backup or name another file")
+    _use_wal(writer.raw, path)
     probe = connect_raw(path, settings, role="probe")
     probe.execute("PRAGMA busy_timeout = 0")
     try:
@@ -50,6 +51,15 @@ def _open(writer: ThreadConnection, path: str, *, settings: Settings, clock: Clo
     except BaseException:
         probe.close()
         raise
+
+
+def _use_wal(raw: sqlite3.Connection, path: str) -> None:
+    """Copies made by `VACUUM INTO` or from a dump have another journal, with which readers and writers wait for each
+    other."""
+    if raw.execute("PRAGMA journal_mode").fetchone()[0] == "wal":
+        return
+    if (mode := raw.execute("PRAGMA journal_mode = WAL").fetchone()[0]) != "wal":
+        raise DatabaseUnreachable(f"{path} cannot use a write-ahead log (it has {mode}): use a local disk")
 
 
 def absolute(path: str) -> str:
