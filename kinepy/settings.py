@@ -1,13 +1,45 @@
 """Every setting of the library, with its bound and its unit in its name."""
 
-from dataclasses import dataclass
+from collections.abc import Set
+from dataclasses import dataclass, fields
+from typing import Any
 
 MIB = 1024 * 1024
+
+MAY_BE_ZERO = frozenset(
+    {
+        "transaction_depth_max",
+        "reconnect_backoff_max_s",
+        "postgres_statement_cache",
+        "index_bytes_max",
+        "cache_bytes_max",
+        "ring_bytes_max",
+        "compaction_keep_s",
+        "compaction_keep_changes",
+    }
+)
+"""Settings whose 0 means "none of it". With any other at 0 nothing could ever be done, or waiting would never pause."""
+
+
+def check_bounds(settings: Any, *, may_be_zero: Set[str]) -> None:
+    """Raise ValueError for the first number of a dataclass of settings that is out of bounds."""
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        if not isinstance(value, int | float):
+            continue
+        zero_is_allowed = field.name in may_be_zero
+        # Written so that NaN, which compares as false, is refused too.
+        if not (value >= 0 if zero_is_allowed else value > 0):
+            bound = "0 or more" if zero_is_allowed else "more than 0"
+            raise ValueError(f"{field.name} is {value}: it must be {bound}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Settings of one open store. Durations are in seconds (`_s`), sizes in bytes (`_bytes`)."""
+    """Settings of one open store. Durations are in seconds (`_s`), sizes in bytes (`_bytes`).
+
+    Raises ValueError for numbers with which the store could not work.
+    """
 
     # Writing
     key_bytes_max: int = 4096
@@ -53,3 +85,6 @@ class Settings:
     # Leases
     lease_check_interval_s: float = 0.5
     lease_ttl_s_max: int = 9_000_000_000
+
+    def __post_init__(self) -> None:
+        check_bounds(self, may_be_zero=MAY_BE_ZERO)

@@ -2,12 +2,28 @@
 
 from dataclasses import dataclass
 
+from kinepy.settings import check_bounds
+
 KIB, MIB = 1024, 1024 * 1024
+
+MAY_BE_ZERO = frozenset(
+    {
+        "gzip_bytes_min",
+        "future_revision_wait_s",
+        "watch_line_cache_bytes",
+        "event_ttl_s",
+        "json_patch_operations_max",
+    }
+)
+"""Settings whose 0 means "none of it", or at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSettings:
-    """Settings of one HTTP server. Durations are in seconds (`_s`), sizes in bytes (`_bytes`)."""
+    """Settings of one HTTP server. Durations are in seconds (`_s`), sizes in bytes (`_bytes`).
+
+    Raises ValueError for numbers with which the server could not work.
+    """
 
     body_bytes_max: int = 3 * MIB
     gzip_bytes_min: int = 128 * KIB
@@ -24,3 +40,6 @@ class ServerSettings:
     json_patch_operations_max: int = 10_000
     advertised_address: str = ""
     """host:port of `serverAddressByClientCIDRs`; the address served when empty."""
+
+    def __post_init__(self) -> None:
+        check_bounds(self, may_be_zero=MAY_BE_ZERO)

@@ -122,10 +122,13 @@ def apply_settings(assignments: Sequence[str]) -> tuple[Settings, ServerSettings
         of_store, of_server = (name in {field.name for field in fields(kind)} for kind in (store, server))
         if not of_store and not of_server:
             raise Problem(f"there is no setting {name!r}: README lists them")
-        if of_store:
-            store = replace(store, **{name: _value(name, text, getattr(store, name))})
-        if of_server:
-            server = replace(server, **{name: _value(name, text, getattr(server, name))})
+        try:
+            if of_store:
+                store = replace(store, **{name: _value(name, text, getattr(store, name))})
+            if of_server:
+                server = replace(server, **{name: _value(name, text, getattr(server, name))})
+        except ValueError as error:
+            raise Problem(f"setting {error}") from error
     return store, server
 
 
