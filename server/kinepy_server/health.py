@@ -46,16 +46,21 @@ async def _database(context: Context) -> str | None:
     return None
 
 
+async def _rights(context: Context) -> str | None:
+    return context.identity.authorizer.problem() or None
+
+
 async def _shutdown(context: Context) -> str | None:
     return "the server is stopping" if context.shutdown.is_set() else None
 
 
-PING, DATABASE, SHUTDOWN = Check("ping", _ping), Check("database", _database), Check("shutdown", _shutdown)
+PING, DATABASE = Check("ping", _ping), Check("database", _database)
+RIGHTS, SHUTDOWN = Check("rights", _rights), Check("shutdown", _shutdown)
 
 GROUPS: Mapping[str, Sequence[Check]] = {
-    "healthz": (PING, DATABASE),
+    "healthz": (PING, DATABASE, RIGHTS),
     "livez": (PING,),
-    "readyz": (PING, DATABASE, SHUTDOWN),
+    "readyz": (PING, DATABASE, RIGHTS, SHUTDOWN),
 }
 
 

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from kinepy_server.wire.protobuf import decode_message, open_envelope
 from tests.auth.conftest import Guarded
+from tests.http.writing import CORE
 
 SELF = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 SUBJECT = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
@@ -111,3 +113,17 @@ async def test_questions_are_not_stored(server: Guarded) -> None:
     assert await server.context.store.current_revision() == before
     assert (await server("jane", "GET", SELF)).code == 403
     assert (await server("admin", "GET", SELF)).code == 405
+
+
+@pytest.mark.parametrize("target", [WHO, f"{CORE}/serviceaccounts/sa/token"])
+async def test_answers_come_in_protobuf_where_that_is_asked_for(server: Guarded, target: str) -> None:
+    await server("admin", "POST", f"{CORE}/serviceaccounts", {"metadata": {"name": "sa"}})
+    headers = {"authorization": "Bearer admin-token", "accept": "application/vnd.kubernetes.protobuf"}
+    reply = await server.api("POST", target, {}, headers=headers)
+    assert (reply.code, reply.content[:4]) == (201, b"k8s\0")
+    kind = "SelfSubjectReview" if target == WHO else "TokenRequest"
+    message = decode_message(f"authentication.v1.{kind}", open_envelope(reply.content).raw)
+    if target == WHO:
+        assert message["status"]["userInfo"]["username"] == "admin"
+    else:
+        assert len(message["status"]["token"]) > 100

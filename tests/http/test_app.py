@@ -246,7 +246,9 @@ async def test_streams_end_cleanly_when_the_server_stops() -> None:
 async def test_shutdown_ends_open_watches() -> None:
     async with open_store("sqlite:///:memory:") as store:
         context = Context(store, builtin_registry())
-        app = create_app(context, authenticate=EveryoneIsAdmin(), authorize=Access(AlwaysAllow()), controllers=())
+        app = create_app(
+            context, authenticate=EveryoneIsAdmin(), authorize=Access(AlwaysAllow()), controllers=()
+        )
         lifespan, started = Connection(), asyncio.Event()
         stop = asyncio.Event()
 

@@ -21,13 +21,13 @@ def test_a_healthy_server_says_ok(kinepy_server: BackgroundServer, path: str) ->
 
 def test_verbose_lists_every_check(kinepy_server: BackgroundServer) -> None:
     assert get(kinepy_server, "/readyz?verbose").text == (
-        "[+]ping ok\n[+]database ok\n[+]shutdown ok\nreadyz check passed\n"
+        "[+]ping ok\n[+]database ok\n[+]rights ok\n[+]shutdown ok\nreadyz check passed\n"
     )
 
 
 def test_checks_can_be_excluded(kinepy_server: BackgroundServer) -> None:
     assert get(kinepy_server, "/healthz?verbose&exclude=database&exclude=frob").text == (
-        "[+]ping ok\n[+]database excluded: ok\n"
+        "[+]ping ok\n[+]database excluded: ok\n[+]rights ok\n"
         'warn: some health checks cannot be excluded: no matches for "frob"\n'
         "healthz check passed\n"
     )

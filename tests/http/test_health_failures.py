@@ -24,7 +24,7 @@ async def test_a_stopping_server_is_alive_but_not_ready() -> None:
         ready = await handle_health(context, asked("/readyz"))
         assert (ready.status, ready.body) == (
             500,
-            b"[+]ping ok\n[+]database ok\n[-]shutdown failed: reason withheld\nreadyz check failed\n",
+            b"[+]ping ok\n[+]database ok\n[+]rights ok\n[-]shutdown failed: reason withheld\nreadyz check failed\n",
         )
         one = await handle_health(context, asked("/readyz/shutdown"))
         assert (one.status, one.body) == (500, b"internal server error: the server is stopping\n")

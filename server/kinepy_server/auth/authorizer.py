@@ -47,6 +47,10 @@ class Authorizer(Protocol):
         """The rules of a role that a binding in a namespace refers to."""
         ...
 
+    def problem(self) -> str:
+        """What keeps it from knowing the newest rights; empty when nothing does."""
+        ...
+
 
 class AlwaysAllow:
     """Everybody may do everything."""
@@ -66,3 +70,7 @@ class AlwaysAllow:
     def referred(self, kind: str, name: str, namespace: str) -> Held:
         """No role adds anything."""
         return Held(())
+
+    def problem(self) -> str:
+        """None."""
+        return ""

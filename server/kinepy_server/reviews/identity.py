@@ -39,9 +39,11 @@ async def review_token(context: Context, request: Request, obj: JsonObject) -> N
 
 
 async def _user(context: Context, token: str, audiences: Sequence[str]) -> tuple[User, Sequence[str]] | None:
-    user = context.identity.token_user(token)
+    identity = context.identity
+    found = await identity.accounts.user(token, audiences)
+    user = identity.token_user(token) if found is None else None
     if user is None:
-        return await context.identity.accounts.user(token, audiences)
+        return found
     # A token that is kept says nothing of audiences: it is for this server.
     good_for = [audience for audience in audiences if audience in AUDIENCES]
     return (user, good_for) if good_for else None

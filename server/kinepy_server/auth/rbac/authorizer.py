@@ -127,6 +127,10 @@ class RbacAuthorizer:
         """The rules of a role."""
         return Held(*self._policy.rules(RoleRef(kind, name), namespace))
 
+    def problem(self) -> str:
+        """What ended the following of the store."""
+        return next((str(mirror.error) for mirror in self.mirrors if mirror.error is not None), "")
+
 
 def _allows(rule: Rule, action: Attributes) -> bool:
     if not action.is_resource:
