@@ -57,6 +57,12 @@ class Client:
         """A merge patch."""
         return self._checked(await self._api.patch(f"{self.path}/{name}", patch)).body  # type: ignore[no-any-return]
 
+    async def apply(self, name: str, body: JsonObject) -> JsonObject:
+        """A server-side apply."""
+        path = f"{self.path}/{name}?fieldManager=tests&force=true"
+        reply = await self._api.patch(path, body, content_type="application/apply-patch+yaml")
+        return self._checked(reply).body  # type: ignore[no-any-return]
+
     def _checked(self, reply: Reply) -> Reply:
         assert 200 <= reply.code < 300, reply.content
         return reply
@@ -85,6 +91,8 @@ async def _walk(client: Client, context: Context, of: Resource, body: JsonObject
     patched = await client.patch(name, {"metadata": {"annotations": {"patched": "yes"}}})
     assert patched["metadata"]["annotations"]["patched"] == "yes"
     assert patched["metadata"].get("generation", 1) <= 2
+    applied = await client.apply(name, body)
+    assert "tests" in {entry["manager"] for entry in applied["metadata"]["managedFields"]}
     assert name in [item["metadata"]["name"] for item in await _listed(client)]
     only = {"fieldSelector": f"metadata.name={name}"}
     async with watching(context, of, namespace="ns1" if of.namespaced else "", **only) as stream:
