@@ -55,6 +55,7 @@ class Settings:
 
     # Database
     lock_timeout_s: float = 10.0
+    idle_in_transaction_timeout_s: float = 5.0
     statement_timeout_s: float = 60.0
     read_connections_max: int = 4
     poll_interval_s: float = 0.02

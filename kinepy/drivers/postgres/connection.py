@@ -20,6 +20,17 @@ _DURABLE: Final = (
 )
 """What is acknowledged is on disk. How many standbys have it too is the operator's choice."""
 
+_WATCHED: Final = {
+    # A client that is gone is waited for no longer; not all servers' systems can tell.
+    "client_connection_check_interval": "1000",
+    "tcp_keepalives_idle": "5",
+    "tcp_keepalives_interval": "2",
+    "tcp_keepalives_count": "3",
+    # Neither is one that does not take what it asked for.
+    "tcp_user_timeout": "10000",
+}
+"""How the server finds out about a client that is gone without a word, and may hold a lock."""
+
 _LINEAGE: Final = (
     "SELECT system_identifier || '/' || left(pg_walfile_name(pg_current_wal_lsn()), 8)"
     " FROM pg_control_system()"
@@ -50,10 +61,12 @@ class Names:
 def _limits(settings: Settings, *, unlimited: bool) -> dict[str, str]:
     lock_ms = 0 if unlimited else int(settings.lock_timeout_s * 1000)
     statement_ms = 0 if unlimited else int(settings.statement_timeout_s * 1000)
+    idle_ms = 0 if unlimited else int(settings.idle_in_transaction_timeout_s * 1000)
     return {
         "lock_timeout": str(lock_ms),
         "statement_timeout": str(statement_ms),
-        "idle_in_transaction_session_timeout": str(statement_ms),
+        # A process that stands still while it holds the order lock loses it.
+        "idle_in_transaction_session_timeout": str(idle_ms),
         # Compiling a plan to machine code takes longer than any statement here.
         "jit": "off",
         # A role or a database may have another default, on which the promises do not hold.
@@ -82,10 +95,20 @@ async def connect(
         for name, value in options.items():
             await connection.execute(f"SELECT set_config('{name}', {quote_text(value)}, false)")
         await connection.execute(_DURABLE)
+        await _have_watched(connection)
     except BaseException:
         connection.terminate()
         raise
     return connection
+
+
+async def _have_watched(connection: asyncpg.Connection) -> None:
+    """Have the server notice when this client is gone, as far as it can."""
+    for name, value in _WATCHED.items():
+        try:
+            await connection.execute(f"SELECT set_config('{name}', '{value}', false)")
+        except (asyncpg.InvalidParameterValueError, asyncpg.UndefinedObjectError):
+            continue
 
 
 async def lineage_of(connection: asyncpg.Connection) -> str | None:

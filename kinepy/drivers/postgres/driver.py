@@ -153,7 +153,8 @@ class PostgresDriver:
     async def _maintenance_lock(self) -> AsyncIterator[Maintenance | None]:
         lock = self._names.maintenance_lock
         async with self._maintainers.take() as line:
-            connection, held = await line.begin(partial(_try_lock, lock))
+            idle_ms = int(self._settings.statement_timeout_s * 1000)
+            connection, held = await line.begin(partial(_try_lock, lock, idle_ms))
             try:
                 yield PostgresMaintenance(connection, self._tell_of_floor) if held else None
             finally:
@@ -186,9 +187,15 @@ async def _first(statement: str, connection: asyncpg.Connection) -> asyncpg.Conn
     return connection
 
 
-async def _try_lock(lock: int, connection: asyncpg.Connection) -> tuple[asyncpg.Connection, bool]:
+async def _try_lock(
+    lock: int, idle_ms: int, connection: asyncpg.Connection
+) -> tuple[asyncpg.Connection, bool]:
+    """Try to have a session's lock. A session that stands still for so long with it is ended."""
     try:
-        return connection, bool(await connection.fetchval(f"SELECT pg_try_advisory_lock({lock})"))
+        held = bool(await connection.fetchval(f"SELECT pg_try_advisory_lock({lock})"))
+        if held:
+            await connection.execute(f"SELECT set_config('idle_session_timeout', '{idle_ms}', false)")
+        return connection, held
     except BaseException:
         # The session may have the lock, and nobody would give it back.
         connection.terminate()
@@ -200,6 +207,8 @@ async def _unlock(connection: asyncpg.Connection, lock: int) -> None:
     if connection.is_closed():
         return
     try:
-        await connection.execute(f"SELECT pg_advisory_unlock({lock})")
+        await connection.execute(
+            f"SELECT set_config('idle_session_timeout', '0', false); SELECT pg_advisory_unlock({lock})"
+        )
     except DATABASE_ERRORS:
         connection.terminate()

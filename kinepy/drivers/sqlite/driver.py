@@ -15,6 +15,7 @@ from kinepy.drivers.sqlite.connection import Connection, InlineConnection, Threa
 from kinepy.drivers.sqlite.errors import primary_name, translate
 from kinepy.drivers.sqlite.identity import FileIdentity, NoFile
 from kinepy.drivers.sqlite.maintenance import SqliteMaintenance, file_lock
+from kinepy.drivers.sqlite.queue import NoQueue, Queue
 from kinepy.drivers.sqlite.read import PREPARED, SqliteRead, query
 from kinepy.drivers.sqlite.write import SqliteWrite
 from kinepy.errors import StorageUnavailable, StoreClosed
@@ -32,9 +33,9 @@ class SqliteDriver:
     facts: DriverFacts
 
     def __init__(
-        self, writer: Connection, *, identity: FileIdentity, settings: Settings, clock: Clock
+        self, writer: Connection, *, identity: FileIdentity, queue: Queue, settings: Settings, clock: Clock
     ) -> None:
-        self._writer, self._identity = writer, identity
+        self._writer, self._identity, self._queue = writer, identity, queue
         self._settings, self._clock = settings, clock
         self._order = asyncio.Lock()
         self._closed = False
@@ -46,6 +47,7 @@ class SqliteDriver:
                 self._writer,
                 self._clock,
                 identity=self._identity,
+                queue=self._queue,
                 lock_timeout_s=self._settings.lock_timeout_s,
             )
             try:
@@ -96,7 +98,8 @@ class MemoryDriver(SqliteDriver):
     facts = MEMORY_FACTS
 
     def __init__(self, raw: sqlite3.Connection, *, settings: Settings, clock: Clock) -> None:
-        super().__init__(InlineConnection(raw), identity=NoFile(), settings=settings, clock=clock)
+        connection = InlineConnection(raw)
+        super().__init__(connection, identity=NoFile(), queue=NoQueue(), settings=settings, clock=clock)
         self._entrance, self._reading = asyncio.Lock(), 0
         self._maintained = False
 
@@ -160,7 +163,8 @@ class FileDriver(SqliteDriver):
         settings: Settings,
         clock: Clock,
     ) -> None:
-        super().__init__(writer, identity=FileIdentity(path), settings=settings, clock=clock)
+        identity, queue = FileIdentity(path), Queue(f"{path}-queue")
+        super().__init__(writer, identity=identity, queue=queue, settings=settings, clock=clock)
         self._probe, self._path = probe, path
         self._readers: Pool[ThreadConnection] = Pool(
             self._open_reader,
@@ -179,6 +183,7 @@ class FileDriver(SqliteDriver):
             await self._readers.close()
             self._probe.close()
             await self._writer.close()
+            self._queue.close()
 
     async def _open_reader(self) -> ThreadConnection:
         self._identity.check()

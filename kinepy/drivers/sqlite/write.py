@@ -15,24 +15,37 @@ from kinepy.drivers.heads import heads_after
 from kinepy.drivers.sqlite.connection import Connection
 from kinepy.drivers.sqlite.errors import SURELY_UNDONE_AT_COMMIT, primary_name
 from kinepy.drivers.sqlite.identity import FileIdentity
+from kinepy.drivers.sqlite.queue import Queue
 from kinepy.drivers.sqlite.read import PREPARED, SqliteReads, heads_of, leave, query
 from kinepy.errors import StorageUnavailable, WriteOutcomeUnknown
 from kinepy.revision import Revision
 from kinepy.sql import statements, writes
 
 UPSERTS: Final = writes.UPSERTS["sqlite"]
-_PAUSE_FIRST_S: Final = 0.0003
+_PAUSE_FIRST_S: Final = 0.0002
 _PAUSE_MAX_S: Final = 0.005
+_PAUSE_GROWTH: Final = 1.1
 
 Step = Callable[[sqlite3.Connection], object]
 
 
-def begin_immediate(raw: sqlite3.Connection, *, timeout_s: float, abandoned: threading.Event) -> None:
-    """Take the lock, or raise `StorageUnavailable` when others hold it for `timeout_s`.
+def begin_immediate(
+    raw: sqlite3.Connection, queue: Queue, *, timeout_s: float, abandoned: threading.Event
+) -> None:
+    """Take the lock in turn, or raise `StorageUnavailable` when others hold it for `timeout_s`."""
+    deadline = time.monotonic() + timeout_s
+    try:
+        queue.enter(deadline=deadline, abandoned=abandoned)
+        _ask_for_lock(raw, deadline, timeout_s=timeout_s, abandoned=abandoned)
+    finally:
+        queue.leave()
 
-    SQLite's own wait grows to a tenth of a second, in which other processes take the lock again and again.
-    """
-    deadline, pause = time.monotonic() + timeout_s, _PAUSE_FIRST_S
+
+def _ask_for_lock(
+    raw: sqlite3.Connection, deadline: float, *, timeout_s: float, abandoned: threading.Event
+) -> None:
+    """SQLite's own wait grows to a tenth of a second, in which nobody would have the lock."""
+    pause = _PAUSE_FIRST_S
     while True:
         try:
             raw.execute("BEGIN IMMEDIATE")
@@ -44,7 +57,7 @@ def begin_immediate(raw: sqlite3.Connection, *, timeout_s: float, abandoned: thr
         if abandoned.is_set() or time.monotonic() >= deadline:
             raise StorageUnavailable(f"another process held the write lock for {timeout_s:g} s")
         time.sleep(pause)
-        pause = min(pause * 2, _PAUSE_MAX_S)
+        pause = min(pause * _PAUSE_GROWTH, _PAUSE_MAX_S)
 
 
 def commit(raw: sqlite3.Connection, identity: FileIdentity) -> None:
@@ -69,10 +82,16 @@ class SqliteWrite(SqliteReads):
     lineage: str | None = None
 
     def __init__(
-        self, connection: Connection, clock: Clock, *, identity: FileIdentity, lock_timeout_s: float
+        self,
+        connection: Connection,
+        clock: Clock,
+        *,
+        identity: FileIdentity,
+        queue: Queue,
+        lock_timeout_s: float,
     ) -> None:
         super().__init__(connection, clock)
-        self._identity, self._lock_timeout_s = identity, lock_timeout_s
+        self._identity, self._queue, self._lock_timeout_s = identity, queue, lock_timeout_s
         self._abandoned = threading.Event()
         self._pending: list[Step] = []
         self._broken = False
@@ -84,7 +103,7 @@ class SqliteWrite(SqliteReads):
         def work(raw: sqlite3.Connection) -> None:
             # A ROLLBACK that failed, on a disk that failed, would stand in the way of all that follow.
             leave(raw)
-            begin_immediate(raw, timeout_s=self._lock_timeout_s, abandoned=self._abandoned)
+            begin_immediate(raw, self._queue, timeout_s=self._lock_timeout_s, abandoned=self._abandoned)
             self._identity.check()
             revision, self.committed_at = query(raw, PREPARED[statements.position], {})[0]
             self.revision = Revision(revision)
