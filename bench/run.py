@@ -2,7 +2,7 @@
 
 make bench                        everything, at full length
 make bench ARGS="--scale 0.2"     shorter
-make bench ARGS="--only library"  or: http
+make bench ARGS="--only library"  or: http, writers
 make bench ARGS="--write"         put the table into bench/RESULTS.md
 """
 
@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from bench import http_load, raw, store_load  # noqa: E402
+from bench import http_load, many_writers, raw, store_load  # noqa: E402
 from bench.table import Row, markdown  # noqa: E402
 from tests.postgres_server import PostgresServer  # noqa: E402
 
@@ -72,6 +72,8 @@ def measure(options: argparse.Namespace) -> list[Row]:
                 rows.append(Row(name=f"{database}: raw rows, 64 in a transaction", per_second=engine))
                 if options.only in ("", "library"):
                     rows += library(database, url, engine=engine, scale=options.scale)
+                if options.only in ("", "writers"):
+                    rows += many_writers.measure(url, database=database, scale=options.scale)
                 if options.only in ("", "http"):
                     rows += http_load.measure(
                         folder / database, database=database, url=server_url, raw=floor, scale=options.scale
@@ -85,7 +87,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--scale", type=float, default=1.0, help="length of the runs")
-    parser.add_argument("--only", choices=["", "library", "http"], default="")
+    parser.add_argument("--only", choices=["", "library", "http", "writers"], default="")
     parser.add_argument("--database", choices=["", "sqlite", "postgres"], default="")
     parser.add_argument("--write", action="store_true", help="put the table into bench/RESULTS.md")
     options = parser.parse_args()
