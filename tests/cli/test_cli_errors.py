@@ -3,12 +3,14 @@
 import socket
 import sqlite3
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
 from kinepy.errors import DatabaseReadOnly
+from kinepy_server.auth.pki import ensure_pki
 from kinepy_server.cli.problems import explanation
 from tests.processes import free_port, run_kinepy
 
@@ -87,6 +89,27 @@ def test_workers_need_a_database_they_can_share(tmp_path: Path) -> None:
 )
 def test_bad_options(tmp_path: Path, options: tuple[str, ...], text: str) -> None:
     assert text in serve(tmp_path, *options)
+
+
+def test_a_certificate_that_is_none(tmp_path: Path) -> None:
+    junk = tmp_path / "junk.pem"
+    junk.write_text("holiday photographs")
+    text = serve(tmp_path / "data", "--tls-cert", str(junk), "--tls-key", str(junk))
+    assert text.startswith(f"{junk} and {junk} are no certificate and its key")
+
+
+def test_a_certificate_with_the_key_of_another(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        ensure_pki(tmp_path / name, ["localhost"], now=datetime.now(UTC))
+    one, two = (str(tmp_path / name / "server.pem") for name in ("one", "two"))
+    assert "KEY_VALUES_MISMATCH" in serve(tmp_path / "data", "--tls-cert", one, "--tls-key", two)
+
+
+def test_a_certificate_that_is_not_there(tmp_path: Path) -> None:
+    text = serve(tmp_path, "--tls-cert", "/none.pem", "--tls-key", "/none.pem")
+    assert (
+        text == "cannot read or write /none.pem (No such file or directory): correct its path or its rights"
+    )
 
 
 def test_a_wrong_password_is_told_without_it(tmp_path: Path, postgres_url: str) -> None:

@@ -32,7 +32,7 @@ def prepare(plan: Plan, *, clock: Clock) -> Identity:
         return _insecure(plan) if plan.insecure else _secure(plan, clock=clock)
     except OSError as error:
         raise Problem(
-            f"cannot read or write {error.filename} ({error.strerror}): correct its rights"
+            f"cannot read or write {error.filename} ({error.strerror}): correct its path or its rights"
         ) from error
 
 
@@ -75,11 +75,29 @@ def _client_ca(path: Path) -> Path:
     return path
 
 
+def _given_chain(certificate: Path, key: Path) -> str:
+    """The text of the certificate's file, when it can be served with and the key is its own."""
+    import ssl
+
+    texts = [
+        path.read_text() for path in (certificate, key)
+    ]  # its OSError names the file, that of ssl does not
+    try:
+        # With a password of no meaning a locked key is refused; without one OpenSSL would ask at the terminal.
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(certificate, key, password="-")
+    except ssl.SSLError as error:
+        raise Problem(
+            f"{certificate} and {key} are no certificate and its key ({error.reason or 'not readable'}): "
+            "give PEM files that belong together, the key without a password"
+        ) from error
+    return texts[0]
+
+
 def _tls(plan: Plan, *, clock: Clock) -> tuple[Tls, str]:
     """What to serve with, and what clients are to trust."""
     client_ca = _client_ca(plan.client_ca) if plan.client_ca is not None else None
-    if plan.tls_cert is not None:
-        return Tls(plan.tls_cert, plan.tls_key, client_ca), plan.tls_cert.read_text()
+    if plan.tls_cert is not None and plan.tls_key is not None:
+        return Tls(plan.tls_cert, plan.tls_key, client_ca), _given_chain(plan.tls_cert, plan.tls_key)
     from urllib.parse import urlsplit
 
     from kinepy_server.auth.pki import ensure_pki, utc_now
