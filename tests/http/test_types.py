@@ -91,7 +91,8 @@ async def _walk(client: Client, context: Context, of: Resource, body: JsonObject
     patched = await client.patch(name, {"metadata": {"annotations": {"patched": "yes"}}})
     assert patched["metadata"]["annotations"]["patched"] == "yes"
     assert patched["metadata"].get("generation", 1) <= 2
-    applied = await client.apply(name, body)
+    labelled = {**body, "metadata": {**body["metadata"], "labels": {"applied": "yes"}}}
+    applied = await client.apply(name, labelled)
     assert "tests" in {entry["manager"] for entry in applied["metadata"]["managedFields"]}
     assert name in [item["metadata"]["name"] for item in await _listed(client)]
     only = {"fieldSelector": f"metadata.name={name}"}
