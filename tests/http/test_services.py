@@ -79,6 +79,26 @@ async def test_a_service_changes_its_type_and_back(memory_api: Api) -> None:
     assert ("nodePort" in again["ports"][0], again["clusterIP"]) == (False, before["clusterIP"])
 
 
+async def test_what_another_type_has_no_use_for_goes(memory_api: Api) -> None:
+    await spec_of(memory_api, service(type="LoadBalancer"))
+    path = f"{SERVICES}/s"
+    plain = (await memory_api.patch(path, {"spec": {"type": "ClusterIP"}})).body["spec"]
+    assert not plain.keys() & {"externalTrafficPolicy", "allocateLoadBalancerNodePorts"}
+    outside = await memory_api.patch(path, {"spec": {"type": "ExternalName", "externalName": "a.b"}})
+    assert not outside.body["spec"].keys() & {
+        "clusterIP",
+        "clusterIPs",
+        "ipFamilies",
+        "internalTrafficPolicy",
+    }
+
+
+async def test_endpoints_are_deprecated(memory_api: Api) -> None:
+    reply = await memory_api.get(f"{CORE}/endpoints")
+    text = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
+    assert reply.header("warning") == [f'299 - "{text}"']
+
+
 async def test_a_claim_that_its_service_never_came_to_is_taken_over_later(memory_api: Api) -> None:
     lost = {
         "metadata": {"name": "10.96.0.77"},

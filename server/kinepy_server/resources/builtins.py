@@ -45,12 +45,12 @@ _JOB_ORPHANS = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set"
     " propagationPolicy=Orphan to suppress this warning"
 )
+_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 _ENDPOINTS_DEPRECATED = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"
 WARNINGS: Mapping[str, Mapping[str, str]] = {
     "batch/v1/jobs": {"orphaned": _JOB_ORPHANS},
-    "v1/endpoints": dict.fromkeys(
-        ("create", "update", "patch", "get", "list", "watch"), _ENDPOINTS_DEPRECATED
-    ),
+    "v1/componentstatuses": dict.fromkeys(_VERBS, "v1 ComponentStatus is deprecated in v1.19+"),
+    "v1/endpoints": dict.fromkeys(_VERBS, _ENDPOINTS_DEPRECATED),
 }
 
 _ONE_REPLICA = {"spec": {"replicas": 0}}

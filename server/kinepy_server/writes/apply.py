@@ -5,6 +5,7 @@ from typing import Any
 import orjson
 
 from kinepy import KeyValue
+from kinepy_server.admission import Admit, admission_of
 from kinepy_server.apply.apply import Applied
 from kinepy_server.apply.conflicts import ApplyConflict
 from kinepy_server.apply.last_applied import apply_as
@@ -65,12 +66,14 @@ class _Applier:
         self._context, self._request, self._resource, self._options = context, request, resource, options
         self._writer = writer_of(context, resource, options, subresource=request.subresource)
         self._config: bytes | None = None
+        self._admit: Admit | None = None
         self._repeated: list[str] = []
 
     async def before_create(self) -> KeyValue | None:
         """What is wrong with the configuration is told before what is wrong with its namespace."""
         self._apply(None)
         request = self._request
+        self._admit = await admission_of(self._context, self._resource, request.namespace)
         return await require_namespace(self._context, self._resource, request.namespace, name=request.name)
 
     def decide(self, kv: KeyValue | None) -> Decision:
@@ -85,7 +88,10 @@ class _Applier:
             metadata.pop("resourceVersion", None)
             entries = applied.entries
             warnings = request.warnings
-            return Write(prepare_new(resource, new, self._writer, warnings=warnings, applied=entries))
+            value = prepare_new(
+                resource, new, self._writer, warnings=warnings, applied=entries, admit=self._admit
+            )
+            return Write(value)
         check_version(resource, metadata, kv)
         return prepare_changed(
             resource,

@@ -2,6 +2,7 @@
 
 from kinepy import KeyValue, Revision
 from kinepy.errors import KeyExists
+from kinepy_server.admission import admission_of
 from kinepy_server.apply.managed_fields import Writer
 from kinepy_server.context import Context
 from kinepy_server.errors import StatusError, already_exists, generated_name_taken, raw_error
@@ -55,7 +56,8 @@ async def _create(
         metadata["name"] = generated_name(base, context.random)
     context.identity.check_write(request, resource, obj, old=None)
     has_version = is_version_set(metadata.pop("resourceVersion", ""))
-    value = prepare_new(resource, obj, writer, warnings=request.warnings)
+    admit = await admission_of(context, resource, request.namespace)
+    value = prepare_new(resource, obj, writer, warnings=request.warnings, admit=admit)
     finish = finisher(context, resource, pretend=options.dry_run)
     if finish is not None:
         value = await finish(value)
@@ -73,7 +75,7 @@ async def _create(
                 raise _exists(resource, metadata["name"], error, generated=bool(base)) from None
         metadata["name"] = generated_name(base, context.random)
         metadata.pop("managedFields", None)
-        value = prepare_new(resource, obj, writer, warnings=[])
+        value = prepare_new(resource, obj, writer, warnings=[], admit=admit)
         value = await finish(value) if finish is not None else value
     raise AssertionError("the last try returns or raises")
 

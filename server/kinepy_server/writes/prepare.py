@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from kinepy_server.admission import Admit
 from kinepy_server.apply.apply import disowned, settled
 from kinepy_server.apply.managed_fields import Writer, track_update
 from kinepy_server.apply.managers import Entry
@@ -27,8 +28,12 @@ def prepare_new(
     *,
     warnings: list[str],
     applied: list[Entry] | None = None,
+    admit: Admit | None = None,
 ) -> bytes:
-    """The value of a new object; `obj` is changed. Raises 422. `applied` are its managers, if apply found them."""
+    """The value of a new object; `obj` is changed. Raises 422, and the 403 of `admit`.
+
+    `applied` are its managers, if apply found them.
+    """
     strategy = resource.strategy
     metadata = obj["metadata"]
     _settle_owners(metadata, warnings)
@@ -40,6 +45,8 @@ def prepare_new(
     else:
         metadata["managedFields"] = applied
     fill_new(metadata, uid=new_uid(), now=writer.now)
+    if admit is not None:
+        admit(obj)
     strategy.prepare_create(obj)
     if resource.has_generation:
         metadata["generation"] = 1

@@ -21,6 +21,8 @@ def _create(service: JsonObject) -> None:
 def _update(new: JsonObject, old: JsonObject) -> None:
     """What was allocated stays, unless the client says otherwise or the type has no use for it."""
     spec, stored = new["spec"], old["spec"]
+    if stored.get("type") != spec["type"]:
+        _drop_useless(spec, stored)
     if spec["type"] == "ExternalName":
         _settle(spec)
         return
@@ -35,6 +37,24 @@ def _update(new: JsonObject, old: JsonObject) -> None:
     if spec["type"] in NODE_PORT_TYPES:
         _take_node_ports(spec, stored)
     _settle(spec)
+
+
+_USERS = {
+    "clusterIP": frozenset(("ClusterIP", "NodePort", "LoadBalancer")),
+    "internalTrafficPolicy": frozenset(("ClusterIP", "NodePort", "LoadBalancer")),
+    "externalTrafficPolicy": NODE_PORT_TYPES,
+    "healthCheckNodePort": NODE_PORT_TYPES,
+    "allocateLoadBalancerNodePorts": frozenset(("LoadBalancer",)),
+    "loadBalancerClass": frozenset(("LoadBalancer",)),
+}
+"""Fields that only some types have a use for."""
+
+
+def _drop_useless(spec: JsonObject, stored: JsonObject) -> None:
+    """What the old type had and the new one has no use for goes, unless the client has just set it."""
+    for field, users in _USERS.items():
+        if spec["type"] not in users and field in spec and spec[field] == stored.get(field):
+            del spec[field]
 
 
 def _take(spec: JsonObject, stored: JsonObject, fields: Sequence[str]) -> None:

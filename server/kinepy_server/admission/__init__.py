@@ -1,0 +1,5 @@
+"""Admission: what a namespace's own objects demand of new ones."""
+
+from kinepy_server.admission.hook import Admit, admission_of
+
+__all__ = ["Admit", "admission_of"]
