@@ -153,19 +153,6 @@ async def test_a_connection_lost_before_the_commit_changed_nothing(url: str) -> 
         await append(driver, one_put().rows)
 
 
-async def test_a_writer_that_is_stopped_holds_up_others_for_a_moment_only(
-    url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("kinepy.drivers.postgres.driver.WRITER_IDLE_S", 0.2)
-    async with opened(url) as stopped:
-        with pytest.raises(StorageUnavailable):
-            async with stopped.write() as tx:
-                async with opened(url, Settings()) as other:
-                    await append(other, one_put().rows)
-                await tx.append(one_put().rows)
-        assert await stopped.current() == 2
-
-
 async def settle(driver: Driver) -> None:
     """Wait until it listens and has nothing to tell."""
     while await driver.wait_for_append(timeout_s=0.2):

@@ -29,10 +29,6 @@ from kinepy.sql import statements
 
 FACTS: Final = DriverFacts(name="postgres", shared=True, durable=True, server_time=True, servers_change=True)
 
-WRITER_IDLE_S = 5.0
-"""How long a writer may do nothing while it holds the order lock. A process that is stopped there holds up all others
-so long, which is to be less than they wait for the lock."""
-
 
 class PostgresDriver:
     """A PostgreSQL database, which any number of processes may write at once."""
@@ -75,7 +71,6 @@ class PostgresDriver:
             replace(settings, statement_timeout_s=limit_s),
             self._clock,
             patience_s=settings.lock_timeout_s,
-            idle_s=min(WRITER_IDLE_S, limit_s),
         )
         try:
             with translated():
