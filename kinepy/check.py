@@ -197,5 +197,6 @@ class LogFold:
             yield f"creates the key with version {row.version} and create_revision {row.create_revision}"
 
     def _floor_of(self, key: bytes) -> Revision:
-        floors = (floor for prefix, floor in self._floors.items() if key.startswith(prefix))
-        return max(floors, default=Revision(0))
+        """The floor of the longest prefix that the key has."""
+        prefixes = [prefix for prefix in self._floors if key.startswith(prefix)]
+        return self._floors[max(prefixes, key=len)] if prefixes else Revision(0)

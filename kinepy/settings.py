@@ -4,6 +4,8 @@ from collections.abc import Set
 from dataclasses import dataclass, fields
 from typing import Any
 
+from kinepy.retention import Retention, parse_rules
+
 MIB = 1024 * 1024
 
 MAY_BE_ZERO = frozenset(
@@ -38,7 +40,7 @@ def check_bounds(settings: Any, *, may_be_zero: Set[str]) -> None:
 class Settings:
     """Settings of one open store. Durations are in seconds (`_s`), sizes in bytes (`_bytes`).
 
-    Raises ValueError for numbers with which the store could not work.
+    Raises ValueError for numbers with which the store could not work, and for retention that cannot be read.
     """
 
     # Writing
@@ -82,6 +84,7 @@ class Settings:
     compaction_keep_s: float = 3600.0
     compaction_keep_changes: int = 10_000
     compaction_batch_rows: int = 1000
+    retention: tuple[str, ...] = ()
 
     # Leases
     lease_check_interval_s: float = 0.5
@@ -89,3 +92,4 @@ class Settings:
 
     def __post_init__(self) -> None:
         check_bounds(self, may_be_zero=MAY_BE_ZERO)
+        parse_rules(self.retention, default=Retention())

@@ -192,6 +192,16 @@ class ReadTransaction(Protocol):
         """The newest revision committed at or before an instant; None when there is none."""
         ...
 
+    async def newest_superseding(
+        self, key_range: KeyRange, *, after: Revision, before: Revision
+    ) -> Revision | None:
+        """The newest revision with after < revision < before that replaced or deleted a key of the range."""
+        ...
+
+    async def tally(self, key_range: KeyRange, *, after: Revision, upto: Revision) -> tuple[int, int]:
+        """How many changes of the range there are with after < revision <= upto, and their size in bytes."""
+        ...
+
 
 class WriteTransaction(ReadTransaction, Protocol):
     """The order lock is held from before the first read until after the commit is visible to all."""

@@ -180,6 +180,18 @@ class StatementReads(ABC):
         newest = (await self._fetch(statements.newest_before, at=low))[0][0]
         return None if newest is None else Revision(newest)
 
+    async def newest_superseding(
+        self, key_range: KeyRange, *, after: Revision, before: Revision
+    ) -> Revision | None:
+        statement = statements.newest_superseding.on(key_range)
+        rows = await self._fetch(statement, after=after, upto=before, **range_parameters(key_range))
+        return Revision(rows[0][0]) if rows else None
+
+    async def tally(self, key_range: KeyRange, *, after: Revision, upto: Revision) -> tuple[int, int]:
+        statement = statements.tally.on(key_range)
+        rows = await self._fetch(statement, after=after, upto=upto, **range_parameters(key_range))
+        return int(rows[0][0]), int(rows[0][1])
+
 
 def _limit(limit: int | None) -> int:
     return statements.NO_LIMIT if limit is None else limit

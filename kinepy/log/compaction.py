@@ -1,28 +1,10 @@
-"""What to compact: pure decisions."""
+"""How a compaction goes about its work: pure decisions."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
+from kinepy.keys import KeyRange, prefix_end
 from kinepy.revision import Revision
-
-
-def retention_target(
-    *, current: Revision, floor: Revision, keep_changes: int, newest_old: Revision | None
-) -> Revision:
-    """The revision up to which retention gives up history; the floor when there is nothing to give up.
-
-    `newest_old` is the newest revision that is older than the time to keep; None when there is none.
-    """
-    if newest_old is None:
-        return floor
-    return Revision(max(floor, min(newest_old, current - keep_changes)))
-
-
-def windows(*, after: Revision, upto: Revision, step: int) -> Iterator[tuple[Revision, Revision]]:
-    """Cut after < revision <= upto into windows of at most `step` revisions."""
-    while after < upto:
-        last = Revision(min(after + step, upto))
-        yield after, last
-        after = last
 
 
 def resume_point(done_floor: Revision) -> Revision:
@@ -31,3 +13,55 @@ def resume_point(done_floor: Revision) -> Revision:
     The rows at exactly the old floor kept their predecessors, and its tombstones, so they come again.
     """
     return Revision(max(done_floor - 1, 0))
+
+
+def parts(prefixes: Collection[bytes]) -> Mapping[bytes, Sequence[KeyRange]]:
+    """Cut all keys into ranges: those of a prefix hold its keys, but not those of a longer prefix.
+
+    b"" is always among the prefixes. Together the ranges hold every key once.
+    """
+    found: dict[bytes, list[KeyRange]] = {prefix: [] for prefix in {b"", *prefixes}}
+    ends = {end for prefix in found if (end := prefix_end(prefix)) is not None}
+    edges = sorted({*found, *ends})
+    for start, end in zip(edges, [*edges[1:], None], strict=True):
+        owner = max((prefix for prefix in found if start in KeyRange.prefix(prefix)), key=len)
+        found[owner].append(KeyRange(start, end))
+    return found
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far the rows of one range have been deleted, as far as this process knows."""
+
+    done_floor: Revision = Revision(0)
+    """Everything for this floor has been deleted."""
+    working_floor: Revision = Revision(0)
+    """The floor that is being worked on."""
+    done_upto: Revision = Revision(0)
+    """Everything up to here has been deleted for the floor that is being worked on."""
+
+    def begin(self, floor: Revision) -> None:
+        """Work on a floor: from where the work on it stopped, or from where an earlier one makes it sure."""
+        if floor != self.working_floor:
+            self.working_floor = floor
+            # What was deleted for a lower floor need not be looked at again, except around that floor.
+            self.done_upto = resume_point(max(self.done_floor, min(self.done_upto, floor)))
+
+
+class Pace:
+    """How many revisions the next short transaction looks at, so that it takes about as long as it may."""
+
+    __slots__ = ("_most", "rows")
+
+    SHORT_S = 0.005
+    LEAST = 32
+
+    def __init__(self, most: int) -> None:
+        self._most = self.rows = most
+
+    def took(self, seconds: float) -> None:
+        """Learn from the last one: writes wait while it runs."""
+        if seconds > self.SHORT_S:
+            self.rows = max(self.rows // 2, min(self.LEAST, self._most))
+        elif seconds < self.SHORT_S / 2:
+            self.rows = min(self.rows * 2, self._most)

@@ -1,4 +1,4 @@
-"""Compaction: the floor moves first, then rows go in short windows, and writes pass in between.
+"""Compaction: floors move first, then rows go in short windows, and writes pass in between.
 
 A run that was broken off is taken up again: by this process where it stopped, by another from the
 oldest row on. A failure is counted, logged and tried again; it never stops the store.
@@ -6,38 +6,39 @@ oldest row on. A failure is counted, logged and tried again; it never stops the 
 
 import asyncio
 import logging
+from collections.abc import Sequence
 
 from kinepy.clock import Clock
 from kinepy.drivers.base import Driver, Maintenance
-from kinepy.errors import Compacted, KinepyError, RevisionInFuture
+from kinepy.errors import Compacted, KinepyError, RevisionInFuture, StorageUnavailable
 from kinepy.keys import KeyRange
-from kinepy.log.compaction import resume_point, retention_target, windows
+from kinepy.log.compaction import Pace, Progress, parts
+from kinepy.log.floors import Floors, read_floors
 from kinepy.log.metrics import StoreMetrics
+from kinepy.log.retain import Retainer
 from kinepy.log.tail import Tail
+from kinepy.retention import rule_for
 from kinepy.revision import Revision
 from kinepy.settings import Settings
 
 log = logging.getLogger("kinepy")
 
-SECOND_US = 1_000_000
 TURN_WAIT_S = 0.05
 TURNS_MAX = 100
 EVERYTHING = KeyRange.everything()
 
 
 class Compactor:
-    """Moves the floor and deletes what no read can see any more."""
+    """Moves floors and deletes what no read can see any more."""
 
     def __init__(
         self, driver: Driver, tail: Tail, *, settings: Settings, clock: Clock, metrics: StoreMetrics
     ) -> None:
         self._driver, self._tail = driver, tail
         self._settings, self._clock, self._metrics = settings, clock, metrics
-        # Everything for this floor has been deleted, as far as this process knows.
-        self._done_floor = Revision(0)
-        # Everything up to here has been deleted for the floor that is being worked on.
-        self._done_upto = Revision(0)
-        self._working_floor = Revision(0)
+        self._retainer = Retainer(driver, settings=settings, clock=clock)
+        self._progress: dict[KeyRange, Progress] = {}
+        self._pace = Pace(settings.compaction_batch_rows)
         self._epoch = 0
         self._turn = asyncio.Lock()
 
@@ -46,64 +47,109 @@ class Compactor:
         for _ in range(TURNS_MAX):
             async with self._turn, self._driver.maintenance() as maintenance:
                 if maintenance is not None:
-                    floor = await self._move_floor(maintenance, to)
-                    await self._delete(maintenance, floor)
-                    return floor
+                    floors = await self._split(await self._look_at_floors())
+                    target = await self._move_floors(maintenance, floors, to)
+                    await self._delete(maintenance, await self._look_at_floors())
+                    return target
             await self._clock.sleep(TURN_WAIT_S)
-        # Another process is busy with a long run: the floor moves now, the rows go with the next run.
-        return await self._move_floor(None, to)
+        # Another process is busy with a long run: the floors move now, the rows go with the next run.
+        floors = await self._look_at_floors()
+        if self._without_floor(floors):
+            raise StorageUnavailable("another process has been compacting all the while")
+        return await self._move_floors(None, floors, to)
 
-    async def _move_floor(self, maintenance: Maintenance | None, to: Revision | None) -> Revision:
+    async def _move_floors(
+        self, maintenance: Maintenance | None, floors: Floors, to: Revision | None
+    ) -> Revision:
+        """Raise every floor that is lower, but for prefixes that are kept for ever; returns the store's floor."""
         current = await self._driver.current()
-        floor = await self._look_at_floor()
         target = current if to is None else to
         if target > current:
             raise RevisionInFuture(requested=target, current=current)
-        if target < floor:
-            raise Compacted(requested=target, compacted=floor)
-        if target > floor:
-            if maintenance is not None:
-                await maintenance.put_floor(b"", target)
-            else:
-                async with self._driver.write() as tx:
-                    await tx.put_floor(b"", target)
-            await self._tail.look_at_floors()
+        if target < floors.store:
+            raise Compacted(requested=target, compacted=floors.store)
+        moved = [
+            prefix
+            for prefix, floor in {b"": floors.store, **floors.by_prefix}.items()
+            if floor < target and not rule_for(self._retainer.rules, prefix).forever
+        ]
+        await self._put_floors(maintenance, moved, target)
         return target
 
-    async def _look_at_floor(self) -> Revision:
-        """The store's floor. Where a new epoch began, what was deleted before may be there again."""
+    async def _put_floors(
+        self, maintenance: Maintenance | None, prefixes: Sequence[bytes], target: Revision
+    ) -> None:
+        if maintenance is not None:
+            for prefix in prefixes:
+                await maintenance.put_floor(prefix, target)
+        elif prefixes:
+            async with self._driver.write() as tx:
+                for prefix in prefixes:
+                    await tx.put_floor(prefix, target)
+        if prefixes:
+            await self._tail.look_at_floors()
+
+    async def _look_at_floors(self) -> Floors:
+        """The floors. Where a new epoch began, what was deleted before may be there again."""
         floors = await self._tail.look_at_floors()
         if floors.epoch != self._epoch:
             self._epoch = floors.epoch
-            self._done_floor = self._done_upto = self._working_floor = Revision(0)
-        return floors.store
+            self._progress.clear()
+            self._retainer.forget()
+        return floors
 
-    async def _delete(self, maintenance: Maintenance, floor: Revision) -> None:
-        """Delete what no read at or after `floor` can see."""
-        if floor <= self._done_floor:
-            return
-        if floor != self._working_floor:
-            self._working_floor = floor
-            # What was deleted for a lower floor need not be looked at again, except around that floor.
-            self._done_upto = resume_point(max(self._done_floor, min(self._done_upto, floor)))
+    def _without_floor(self, floors: Floors) -> list[bytes]:
+        return [
+            prefix for prefix in sorted(self._retainer.rules) if prefix and prefix not in floors.by_prefix
+        ]
+
+    async def _split(self, floors: Floors) -> Floors:
+        """Give every prefix that has a rule a floor of its own, which begins where it is.
+
+        Done with the right to compact, and under the order lock: while others compact, or move floors without that
+        right, a new floor could begin below what they give up.
+        """
+        if not self._without_floor(floors):
+            return floors
+        async with self._driver.write() as tx:
+            floors = await read_floors(tx)
+            for prefix in self._without_floor(floors):
+                await tx.put_floor(prefix, floors.of_prefix(prefix))
+        return await self._look_at_floors()
+
+    async def _delete(self, maintenance: Maintenance, floors: Floors) -> None:
+        """Delete what no read at or after the floors can see."""
         deleted = 0
-        while (oldest := await self._next_row(self._done_upto, floor)) is not None:
-            # Revisions without rows are skipped: most have none after many compactions.
-            start = Revision(oldest - 1)
-            stop = Revision(min(floor, start + 64 * self._settings.compaction_batch_rows))
-            for after, upto in windows(after=start, upto=stop, step=self._settings.compaction_batch_rows):
-                begun = self._clock.monotonic()
-                deleted += await maintenance.delete_superseded(
-                    EVERYTHING, after=after, upto=upto, floor=floor
-                )
-                self._done_upto = upto
-                # As long a pause as the work took: writes come first.
-                await self._clock.sleep(self._clock.monotonic() - begun)
-        self._done_floor = floor
+        for prefix, ranges in parts(floors.by_prefix).items():
+            floor = floors.of_prefix(prefix)
+            for key_range in ranges:
+                deleted += await self._delete_in(maintenance, key_range, floor)
         self._metrics.compacted_rows += deleted
         if deleted:
             await maintenance.reclaim()
-            log.info("compacted to revision %d: %d rows deleted", floor, deleted)
+            log.info("compacted to revision %d: %d rows deleted", floors.store, deleted)
+
+    async def _delete_in(self, maintenance: Maintenance, key_range: KeyRange, floor: Revision) -> int:
+        progress = self._progress.setdefault(key_range, Progress())
+        if floor <= progress.done_floor:
+            return 0
+        progress.begin(floor)
+        deleted = 0
+        while (oldest := await self._next_row(progress.done_upto, floor)) is not None:
+            # Revisions without rows are skipped: most have none after many compactions.
+            after = Revision(oldest - 1)
+            stop = Revision(min(floor, after + 64 * self._settings.compaction_batch_rows))
+            while after < stop:
+                upto = Revision(min(after + self._pace.rows, stop))
+                begun = self._clock.monotonic()
+                deleted += await maintenance.delete_superseded(key_range, after=after, upto=upto, floor=floor)
+                progress.done_upto = after = upto
+                took = self._clock.monotonic() - begun
+                self._pace.took(took)
+                # As long a pause as the work took: writes come first.
+                await self._clock.sleep(took)
+        progress.done_floor = floor
+        return deleted
 
     async def _next_row(self, after: Revision, upto: Revision) -> Revision | None:
         async with self._driver.read() as tx:
@@ -127,22 +173,12 @@ class Compactor:
         async with self._turn, self._driver.maintenance() as maintenance:
             if maintenance is None:
                 return
-            floor = await self._look_at_floor()
-            target = await self._retention_target(floor)
-            self._metrics.compaction_lag = target - floor
-            if target > floor:
-                await self._move_floor(maintenance, target)
-            await self._delete(maintenance, target)
+            floors = await self._split(await self._look_at_floors())
+            targets = await self._retainer.targets(floors)
+            self._metrics.compaction_lag = max(
+                (target - floors.of_prefix(prefix) for prefix, target in targets.items()), default=0
+            )
+            for prefix, target in targets.items():
+                await maintenance.put_floor(prefix, target)
+            await self._delete(maintenance, await self._look_at_floors() if targets else floors)
             self._metrics.compaction_lag = 0
-
-    async def _retention_target(self, floor: Revision) -> Revision:
-        async with self._driver.read() as tx:
-            horizon = await tx.now_us() - int(self._settings.compaction_keep_s * SECOND_US)
-            newest_old = await tx.revision_before(committed_at=horizon)
-            current = await tx.current()
-        return retention_target(
-            current=current,
-            floor=floor,
-            keep_changes=self._settings.compaction_keep_changes,
-            newest_old=newest_old,
-        )

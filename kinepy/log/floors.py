@@ -1,4 +1,4 @@
-"""Compaction floors: for the whole store, and for prefixes."""
+"""Compaction floors: for the whole store, and for prefixes that have one of their own."""
 
 from collections.abc import Mapping
 
@@ -14,31 +14,60 @@ def overlap(left: KeyRange, right: KeyRange) -> bool:
     return starts_before_right_ends and (left.end is None or right.start < left.end)
 
 
-class Floors:
-    """The oldest readable revision of each part of the store. An immutable value."""
+def within(inner: KeyRange, outer: KeyRange) -> bool:
+    """Whether every key of one range is in the other."""
+    ends_before_outer = outer.end is None or (inner.end is not None and inner.end <= outer.end)
+    return inner.start >= outer.start and ends_before_outer
 
-    __slots__ = ("by_prefix", "epoch", "store")
+
+class Floors:
+    """The oldest readable revision of each part of the store. An immutable value.
+
+    A key's floor is that of the longest prefix that has one; the store's own floor is for all other keys. So history
+    may be kept longer than elsewhere, or less long. No key's floor ever falls: a prefix begins with the one it had.
+    """
+
+    __slots__ = ("_ranges", "by_prefix", "epoch", "highest", "store")
 
     def __init__(self, by_prefix: Mapping[bytes, Revision], epoch: EpochRow | None = None) -> None:
         self.epoch = 1 if epoch is None else epoch.number
         # Revisions before a later epoch's base may mean something else to the clients that saw them.
         base = epoch.base_revision if epoch is not None and epoch.number > 1 else FIRST_REVISION
         self.store = max(by_prefix.get(b"", FIRST_REVISION), base)
-        self.by_prefix = {prefix: floor for prefix, floor in by_prefix.items() if prefix}
+        self.by_prefix = {prefix: max(floor, base) for prefix, floor in by_prefix.items() if prefix}
+        self._ranges = [
+            (prefix, KeyRange.prefix(prefix), floor) for prefix, floor in sorted(self.by_prefix.items())
+        ]
+        self.highest = max([self.store, *self.by_prefix.values()])
+        """The oldest revision at which everything can be read."""
 
     def of(self, key_range: KeyRange) -> Revision:
         """The oldest revision at which the whole range can be read."""
-        floor = self.store
-        for prefix, revision in self.by_prefix.items():
-            if revision > floor and overlap(key_range, KeyRange.prefix(prefix)):
+        floor, around = self.store, b""
+        # Shorter prefixes come first: one that holds the whole range has the say from then on.
+        for prefix, its_range, revision in self._ranges:
+            if within(key_range, its_range):
+                floor, around = revision, prefix
+            elif revision > floor and prefix.startswith(around) and overlap(key_range, its_range):
                 floor = revision
         return floor
 
+    def of_prefix(self, prefix: bytes) -> Revision:
+        """The floor of a prefix's own keys: those that no longer prefix has."""
+        longest = max((known for known in self.by_prefix if prefix.startswith(known)), key=len, default=b"")
+        return self.by_prefix.get(longest, self.store)
+
     def check(self, key_range: KeyRange, revision: Revision) -> None:
         """Raise `Compacted` when the range cannot be read at `revision`."""
-        floor = self.store if not self.by_prefix else self.of(key_range)
+        floor = self.store if not self._ranges else self.of(key_range)
         if revision < floor:
             raise Compacted(requested=revision, compacted=floor)
+
+    def supersedes(self, other: "Floors") -> bool:
+        """Whether these are not older than others, floor by floor."""
+        return self.store >= other.store and all(
+            self.by_prefix.get(prefix, self.store) >= floor for prefix, floor in other.by_prefix.items()
+        )
 
 
 async def read_floors(tx: ReadTransaction) -> Floors:

@@ -267,7 +267,7 @@ class Tail:
         async with self._driver.read() as tx:
             floors = await read_floors(tx)
         # A look that began earlier may end later; floors never fall.
-        if floors.store >= self.floors.store:
+        if floors.supersedes(self.floors):
             self.floors = floors
         return floors
 
@@ -292,7 +292,7 @@ class Tail:
             if self._own:
                 upto = min(upto, Revision(self._own[0][0] - 1))
             # Below the floor a revision may have lost some of its rows, which nothing else tells.
-            floor = (await tx.floors()).get(b"", FIRST_REVISION)
+            floor = max((await tx.floors()).values(), default=FIRST_REVISION)
             rows = await tx.history(KeyRange.everything(), after=after, upto=upto, limit=limit)
             if after + 1 < floor or not is_dense(rows, after=after, upto=upto, cut=len(rows) >= limit):
                 await self._resync(tx, after)
@@ -320,8 +320,8 @@ class Tail:
         self._metrics.resyncs += 1
         epoch = self.floors.epoch
         await self._reload(tx)
-        error: KinepyError = Compacted(requested=Revision(after + 1), compacted=self.floors.store)
-        if self.floors.epoch == epoch and after + 1 >= self.floors.store:
+        error: KinepyError = Compacted(requested=Revision(after + 1), compacted=self.floors.highest)
+        if self.floors.epoch == epoch and after + 1 >= self.floors.highest:
             error = StorageCorrupt(f"the log has a hole after revision {after}")
             log.error("%s", error)
         self._hub.skip_to(self._state.revision, error)

@@ -237,6 +237,40 @@ count_at: Ranged = ranged(
 )
 """How many keys a range held at a revision. Indexes as `state_at`."""
 
+ROW_OVERHEAD_BYTES: Final = 120
+"""What a row of the log takes beside its value and its key, which an index has once more."""
+
+
+def _newest_superseding(within: Bounds) -> ClauseElement:
+    return (
+        sa.select(log.c.revision)
+        .where(
+            log.c.revision > _AFTER,
+            log.c.revision < _UPTO,
+            log.c.prev_revision > sa.literal_column("0"),
+            within(Unindexed(log.c.key)),
+        )
+        .order_by(log.c.revision.desc())
+        .limit(sa.literal_column("1"))
+    )
+
+
+newest_superseding: Ranged = ranged(_newest_superseding)
+"""The newest revision in (after, upto) that replaced or deleted a key of a range. Primary key of log, from its end."""
+
+
+def _tally(within: Bounds) -> ClauseElement:
+    value_bytes = sa.func.coalesce(sa.func.length(log.c.value), sa.literal_column("0"))
+    row_bytes = value_bytes + sa.func.length(log.c.key) * sa.literal_column("2")
+    size = sa.func.coalesce(sa.func.sum(row_bytes + sa.literal_column(str(ROW_OVERHEAD_BYTES))), 0)
+    return sa.select(sa.func.count(), size).where(
+        log.c.revision > _AFTER, log.c.revision <= _UPTO, within(Unindexed(log.c.key))
+    )
+
+
+tally: Ranged = ranged(_tally)
+"""How many rows of a range lie in (after, upto], and their bytes. Primary key of log; values are not read."""
+
 _before = log.alias("before")
 _with_previous = log.outerjoin(
     _before, sa.and_(_before.c.key == log.c.key, _before.c.revision == log.c.prev_revision)

@@ -1,32 +1,48 @@
-"""What retention and the compaction plan decide."""
+"""What the compaction plan decides."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kinepy import Revision
-from kinepy.log.compaction import resume_point, retention_target, windows
+from kinepy import KeyRange, Revision
+from kinepy.log.compaction import Pace, Progress, parts, resume_point
 
-revisions = st.integers(1, 10_000).map(Revision)
+keys = st.binary(max_size=3)
 
 
-@given(revisions, revisions, st.integers(0, 10_000), st.none() | revisions)
-def test_retention_never_lowers_the_floor_nor_takes_what_is_kept(
-    current: Revision, floor: Revision, keep_changes: int, newest_old: Revision | None
+@given(st.sets(st.sampled_from([b"a", b"a/", b"a/b", b"a/b\xff", b"b", b"\xff", b"\xff\xff"])), keys)
+def test_every_key_is_in_the_part_of_its_longest_prefix_and_in_no_other(
+    prefixes: set[bytes], key: bytes
 ) -> None:
-    target = retention_target(current=current, floor=floor, keep_changes=keep_changes, newest_old=newest_old)
-    assert target >= floor
-    if target > floor:
-        assert newest_old is not None and target <= newest_old and target <= current - keep_changes
+    cut = parts(prefixes)
+    holders = [prefix for prefix, ranges in cut.items() for each in ranges if key in each]
+    assert holders == [max((p for p in {b"", *prefixes} if key.startswith(p)), key=len)]
 
 
-@given(st.integers(0, 500), st.integers(0, 500), st.integers(1, 50))
-def test_windows_cover_everything_once(after: int, upto: int, step: int) -> None:
-    cut = list(windows(after=Revision(after), upto=Revision(upto), step=step))
-    covered = [revision for low, high in cut for revision in range(low + 1, high + 1)]
-    assert covered == list(range(after + 1, upto + 1))
-    assert all(high - low <= step for low, high in cut)
+def test_without_prefixes_there_is_one_part() -> None:
+    assert parts([]) == {b"": [KeyRange.everything()]}
 
 
 def test_the_old_floor_itself_comes_again() -> None:
     assert resume_point(Revision(7)) == 6
     assert resume_point(Revision(0)) == 0
+
+
+def test_work_on_a_higher_floor_begins_where_the_lower_one_is_surely_done() -> None:
+    progress = Progress()
+    progress.begin(Revision(10))
+    progress.done_upto = Revision(6)
+    progress.begin(Revision(10))
+    assert progress.done_upto == 6
+    progress.begin(Revision(20))
+    assert progress.done_upto == 5
+    progress.done_floor = Revision(20)
+    progress.begin(Revision(30))
+    assert progress.done_upto == 19
+
+
+@given(st.integers(1, 1000), st.lists(st.floats(0, 1), max_size=50))
+def test_the_pace_stays_within_its_bounds(most: int, times: list[float]) -> None:
+    pace = Pace(most)
+    for seconds in times:
+        pace.took(seconds)
+        assert min(Pace.LEAST, most) <= pace.rows <= most

@@ -50,6 +50,7 @@ def serve(
     token_file: o.TokenFile = None,
     authorization_mode: o.AuthorizationMode = "RBAC",
     advertise_url: o.AdvertiseUrl = None,
+    retention: o.Retention = None,
     settings: o.Set = None,
 ) -> None:
     """Serve the Kubernetes API until SIGTERM or Ctrl-C."""
@@ -75,6 +76,7 @@ def serve(
             token_file=token_file,
             authorization_mode=authorization_mode,
             advertise_url=advertise_url,
+            retention=retention or [],
             settings=settings or [],
         )
         run(plan)
@@ -123,12 +125,17 @@ def status(data: o.Data = o.DEFAULT_DATA, database: o.Database = None) -> None:
 
 @app.command()
 def compact(
-    data: o.Data = o.DEFAULT_DATA, database: o.Database = None, to: o.To = None, keep: o.Keep = None
+    data: o.Data = o.DEFAULT_DATA,
+    database: o.Database = None,
+    to: o.To = None,
+    keep: o.Keep = None,
+    retention: o.Retention = None,
 ) -> None:
-    """Give up old history: all before now, before a revision, or all but the last hours."""
+    """Give up old history: all before now, before a revision, or all but the last hours; but never that of a prefix
+    which --retention keeps forever."""
     from kinepy_server.cli.upkeep import run_compact
 
-    run_compact(data, database, to=to, keep=keep)
+    run_compact(data, database, to=to, keep=keep, retention=retention or [])
 
 
 @app.command()

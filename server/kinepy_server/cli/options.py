@@ -108,6 +108,16 @@ Set = Annotated[
         "--set", envvar="KINEPY_SET", metavar="NAME=VALUE", help="Any setting of README's table; repeatable."
     ),
 ]
+Retention = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--retention",
+        envvar="KINEPY_RETENTION",
+        metavar="PREFIX=POLICY",
+        help="History to keep of a prefix's keys: an age (1h), a number of changes (100000), a size (512MiB), "
+        "some of them with commas between them, or last, or forever; without PREFIX= of all others; repeatable.",
+    ),
+]
 User = Annotated[
     str | None,
     typer.Option("--user", envvar="KINEPY_USER", help="Issue a client certificate for this user."),

@@ -50,6 +50,7 @@ def make_plan(
     token_file: Path | None,
     authorization_mode: str,
     advertise_url: str | None,
+    retention: Sequence[str],
     settings: Sequence[str],
 ) -> Plan:
     """Check the options against each other. Raises `Problem`."""
@@ -67,6 +68,7 @@ def make_plan(
     if authorization_mode not in MODES:
         raise Problem(f"there is no authorization mode {authorization_mode!r}: write {' or '.join(MODES)}")
     store_settings, server_settings = apply_settings(settings)
+    store_settings = with_retention(store_settings, retention)
     if store_settings.witness_path is None:
         store_settings = replace(store_settings, witness_path=str(data / "witness"))
     return Plan(
@@ -132,8 +134,18 @@ def apply_settings(assignments: Sequence[str]) -> tuple[Settings, ServerSettings
     return store, server
 
 
+def with_retention(settings: Settings, rules: Sequence[str]) -> Settings:
+    """The settings with further rules of retention. Raises `Problem`."""
+    try:
+        return replace(settings, retention=(*settings.retention, *rules))
+    except ValueError as error:
+        raise Problem(f"retention: {error}") from error
+
+
 def _value(name: str, text: str, default: Any) -> Any:
     kind = str if default is None else type(default)
+    if kind is tuple:
+        return tuple(text.split())
     try:
         return kind(text)
     except ValueError as error:

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,7 +11,7 @@ from kinepy_server.cli.places import database_url, ensure_folder, existing_datab
 from kinepy_server.cli.problems import Problem, reported
 
 if TYPE_CHECKING:
-    from kinepy import Store, StoreStatus
+    from kinepy import Settings, Store, StoreStatus
 
 T = TypeVar("T")
 UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
@@ -54,7 +54,9 @@ def _status_lines(status: "StoreStatus") -> list[tuple[str, str]]:
     ]
 
 
-def run_compact(data: Path, database: str | None, *, to: int | None, keep: str | None) -> None:
+def run_compact(
+    data: Path, database: str | None, *, to: int | None, keep: str | None, retention: Sequence[str]
+) -> None:
     """`kinepy compact`."""
     with reported():
         url = existing_database_url(data, database)
@@ -68,8 +70,12 @@ def run_compact(data: Path, database: str | None, *, to: int | None, keep: str |
                 print(f"nothing to do: all history is younger than {keep}")
                 return
             to = found
+        from kinepy import Settings
+        from kinepy_server.cli.plan import with_retention
+
+        settings = with_retention(Settings(), retention)
         with _working("compacting"):
-            revision = _with_store(url, lambda store: _compact(store, to))
+            revision = _with_store(url, lambda store: _compact(store, to), settings)
         print(f"compacted to revision {revision}")
 
 
@@ -124,11 +130,13 @@ def duration_s(text: str) -> float:
     return float(match[1]) * UNITS_S[match[2]]
 
 
-def _with_store(url: str, work: "Callable[[Store], Coroutine[Any, Any, T]]") -> T:
+def _with_store(
+    url: str, work: "Callable[[Store], Coroutine[Any, Any, T]]", settings: "Settings | None" = None
+) -> T:
     async def run() -> T:
         from kinepy import open_store
 
-        async with open_store(url) as store:
+        async with open_store(url, settings) as store:
             return await work(store)
 
     return asyncio.run(run())
