@@ -67,6 +67,7 @@ class Settings:
     sqlite_synchronous: str = "FULL"
     postgres_schema: str | None = None
     postgres_statement_cache: int = 100
+    postgres_standbys: str = "asynchronous"
 
     # Reading
     index_bytes_max: int = 1024 * MIB

@@ -10,20 +10,35 @@ import logging
 from kinepy.clock import Clock
 from kinepy.drivers.base import Driver, WriteTransaction
 from kinepy.drivers.lasting import to_the_end
-from kinepy.errors import StorageUnavailable, WriteOutcomeUnknown
+from kinepy.errors import BadDatabaseUrl, StorageUnavailable, WriteOutcomeUnknown
 from kinepy.log.epochs import begin_epoch
 from kinepy.log.metrics import StoreMetrics
 from kinepy.log.witness import SYNC_INTERVAL_S, Witness
 from kinepy.revision import Revision
+from kinepy.settings import Settings
 
 log = logging.getLogger("kinepy")
+
+
+STANDBYS = {"asynchronous": False, "synchronous": True}
+
+
+def is_lossless(settings: Settings) -> bool:
+    """Whether the operator says that a server which takes over has every acknowledged commit."""
+    if settings.postgres_standbys not in STANDBYS:
+        raise BadDatabaseUrl(
+            f"postgres_standbys is {settings.postgres_standbys!r}: use one of {', '.join(STANDBYS)}"
+        )
+    return STANDBYS[settings.postgres_standbys]
 
 
 class Continuity:
     """What this process has shown of the store, and what it does when the database knows less."""
 
-    def __init__(self, driver: Driver, *, clock: Clock, metrics: StoreMetrics) -> None:
+    def __init__(self, driver: Driver, *, clock: Clock, metrics: StoreMetrics, lossless: bool) -> None:
         self._driver, self._clock, self._metrics = driver, clock, metrics
+        # What this process has seen is compared all the same.
+        self._lossless = lossless
         self._witness: Witness | None = None
         self._lineage: str | None = None
         self._turn = asyncio.Lock()
@@ -77,10 +92,10 @@ class Continuity:
         stored = await tx.stored_lineage() if tx.lineage is not None else None
         if tx.revision < self.seen:
             reason = f"the database stands at revision {tx.revision}, but was seen at {self.seen}"
-        elif stored is not None and stored != tx.lineage:
+        elif stored is not None and stored != tx.lineage and not self._lossless:
             reason = f"server {tx.lineage} took over from {stored}, and may lack its last commits"
         else:
-            if stored is None and tx.lineage is not None:
+            if tx.lineage is not None and stored != tx.lineage:
                 await tx.put_lineage(tx.lineage)
             return tx.revision
         epoch = await begin_epoch(tx, seen=self.seen, reason=reason)

@@ -63,6 +63,11 @@ class Proxy:
         for writer in list(self._open):
             writer.transport.abort()
 
+    def retarget(self, target: str) -> None:
+        """Lead to another server from now on, as an address that moves."""
+        self.target, self._target = target, urlsplit(target)
+        self.cut_all()
+
     def silence(self) -> None:
         """Let nothing through any more; nobody is told."""
         self._flowing.clear()

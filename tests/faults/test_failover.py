@@ -1,0 +1,138 @@
+"""A standby takes over: with all commits nothing happens, without the last ones nobody is left in error about them."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.faults.proxy import Proxy
+from tests.faults.standby import Standby, be_synchronous, caught_up
+from tests.faults.writers import Load, check_outcomes, event_of, listed
+from tests.load import Connection
+from tests.postgres_server import PostgresServer
+from tests.processes import ServerProcess, configmap, configmaps, run_kinepy
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+
+WATCH = f"{configmaps()}?watch=true&resourceVersion="
+
+
+@pytest.fixture
+def pair() -> Iterator[tuple[PostgresServer, Standby]]:
+    """A primary and its standby."""
+    with PostgresServer() as primary, Standby(primary) as standby:
+        yield primary, standby
+
+
+async def create(server: ServerProcess, name: str) -> int:
+    """Create, again until it is done; returns the revision."""
+    body = json.dumps(configmap(name, v=name)).encode()
+    async with Connection(server.url) as connection:
+        while (answer := await connection.send("POST", configmaps(), body)).code != 201:
+            assert answer.code in (503, 504), answer
+    return int(answer.json()["metadata"]["resourceVersion"])
+
+
+async def gone(server: ServerProcess, start: int) -> list[str]:
+    """Watch from a revision, again wherever it ends, until told that it is too old; returns the names seen."""
+    names: list[str] = []
+    last = start
+    async with httpx.AsyncClient(base_url=server.url, timeout=60, trust_env=False) as http:
+        while True:
+            async with http.stream("GET", f"{WATCH}{last}") as stream:
+                async for line in stream.aiter_lines():
+                    event = json.loads(line)
+                    if event["type"] == "ERROR":
+                        assert event["object"]["code"] == 410, event
+                        return names
+                    _, name, last = event_of(line)
+                    names.append(name)
+
+
+async def take_over(proxy: Proxy, primary: PostgresServer, standby: Standby, *, database: str) -> None:
+    """The primary dies, the standby is promoted, the address moves."""
+    await asyncio.to_thread(primary.stop, immediate=True)
+    await asyncio.to_thread(standby.promote)
+    proxy.retarget(standby.url_of(database))
+
+
+async def test_lost_commits_are_told_to_everybody(
+    pair: tuple[PostgresServer, Standby], tmp_path: Path
+) -> None:
+    primary, standby = pair
+    database = primary.create_database()
+    async with Proxy(database) as proxy:
+        options = ("--controllers", "none")
+        server = ServerProcess(tmp_path / "data", database=proxy.url, insecure=True, options=options)
+        await asyncio.to_thread(server.start)
+        try:
+            first = await create(server, "kept")
+            await caught_up(primary)
+            await asyncio.to_thread(standby.stop)
+            lost = [await create(server, f"lost-{number}") for number in range(5)]
+            watch = asyncio.create_task(gone(server, first))
+            await asyncio.to_thread(primary.stop, immediate=True)
+            await asyncio.to_thread(standby.start)
+            await take_over(proxy, primary, standby, database=database)
+            after = await create(server, "after")
+            assert after > max(lost) + 1, "a revision that somebody saw must not mean something else"
+            assert await watch == [f"lost-{number}" for number in range(5)]
+            assert sorted(await listed(server.url, "")) == ["after", "kept"]
+            with server.client() as client:
+                old = client.get(configmaps(), resourceVersion=max(lost), resourceVersionMatch="Exact")
+                assert old.status_code == 410
+                assert await create(server, "next") == after + 1
+            done = await asyncio.to_thread(run_kinepy, "check", "--database", standby.url_of(database))
+            assert done.returncode == 0, (done.stdout, done.stderr)
+        finally:
+            server.destroy()
+
+
+async def told(server: ServerProcess, start: int, until: str) -> dict[str, int]:
+    """name -> revision of what a watch tells that is resumed wherever it ends, up to a name; 410 is an error."""
+    seen: dict[str, int] = {}
+    last = start
+    async with httpx.AsyncClient(base_url=server.url, timeout=60, trust_env=False) as http:
+        while until not in seen:
+            async with http.stream("GET", f"{WATCH}{last}") as stream:
+                async for line in stream.aiter_lines():
+                    kind, name, last = event_of(line)
+                    assert kind == "ADDED", line
+                    seen[name] = last
+                    if name == until:
+                        break
+    return seen
+
+
+async def test_a_synchronous_standby_takes_over_without_anybody_noticing(
+    pair: tuple[PostgresServer, Standby], tmp_path: Path
+) -> None:
+    primary, standby = pair
+    database = primary.create_database()
+    be_synchronous(primary)
+    await caught_up(primary, synchronous=True)
+    options = ("--controllers", "none", "--set", "postgres_standbys=synchronous")
+    async with Proxy(database) as proxy:
+        server = ServerProcess(tmp_path / "data", database=proxy.url, insecure=True, options=options)
+        await asyncio.to_thread(server.start)
+        try:
+            start = await create(server, "first")
+            load = Load(server.url, "s", clients=16, survive=True)
+            async with asyncio.TaskGroup() as group:
+                watch = group.create_task(told(server, start, "end"))
+                async with asyncio.TaskGroup() as writers:
+                    writers.create_task(load.run())
+                    await load.acknowledged(200)
+                    await take_over(proxy, primary, standby, database=database)
+                    await load.acknowledged(len(load.outcomes.acknowledged) + 200)
+                    load.stop.set()
+                await create(server, "end")
+            stored = await check_outcomes(load.outcomes, server.url, "s-")
+            seen = watch.result()
+            assert {name: revision for name, revision in seen.items() if name.startswith("s-")} == stored
+            assert max(stored.values()) < start + 2 * len(seen) + 10, "no jump"
+        finally:
+            server.destroy()
