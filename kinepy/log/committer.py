@@ -291,7 +291,9 @@ class Committer:
                     return
             await self._clock.sleep(backoff)
             backoff = min(backoff * 2, self._settings.reconnect_backoff_max_s)
-        if committed:
+        if committed is None:
+            _answer_all(attempt.writes, WriteOutcomeUnknown("its history was compacted meanwhile"))
+        elif committed:
             self._acknowledge(attempt)
         elif self._clock.monotonic() < give_up:
             self._fate_is_open = False
@@ -300,13 +302,21 @@ class Committer:
             _answer_all(attempt.writes, StorageUnavailable(error.reason))
 
 
-async def _is_committed(tx: WriteTransaction, draft: Draft, first: Revision) -> bool:
-    """Whether a batch that changes something is in the database. The order lock is held."""
-    if draft.rows:
-        found = await tx.batch(draft.batch)
-        assert found is None or found == (first, draft.revision), (found, first)
-        return found is not None
-    return await tx.has_lease_batch(draft.batch)
+async def _is_committed(tx: WriteTransaction, draft: Draft, first: Revision) -> bool | None:
+    """Whether a batch that changes something is in the database; None when that cannot be told any more. The order
+    lock is held."""
+    if not draft.rows:
+        return await tx.has_lease_batch(draft.batch)
+    found = await tx.batch(draft.batch)
+    if found is not None:
+        # Some of its rows may have been compacted away meanwhile.
+        assert first <= found[0] and found[1] <= draft.revision, (found, first, draft.revision)
+        return True
+    if tx.revision < first:
+        return False
+    # Its last row would stand, unless a floor has passed it: then all of its rows may have been there, and gone.
+    floor = max((await tx.floors()).values(), default=first)
+    return None if floor > draft.revision else False
 
 
 def _answer_all(writes: Sequence[Write], error: Exception) -> None:

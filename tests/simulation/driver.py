@@ -14,6 +14,7 @@ from kinepy.clock import Clock
 from kinepy.drivers.base import DriverFacts, EpochRow, LeaseRow, LogRow, Maintenance
 from kinepy.drivers.sqlite.identity import NoFile
 from kinepy.drivers.sqlite.maintenance import SqliteMaintenance
+from kinepy.drivers.sqlite.queue import NoQueue
 from kinepy.drivers.sqlite.read import PREPARED, SqliteRead, heads_of, leave, query
 from kinepy.drivers.sqlite.write import SqliteWrite
 from kinepy.errors import StorageUnavailable, StoreClosed, WriteOutcomeUnknown
@@ -43,7 +44,7 @@ class SimWrite(SqliteWrite):
     """The product's write transaction, which also notes what it is going to commit."""
 
     def __init__(self, connection: SimConnection, clock: Clock) -> None:
-        super().__init__(connection, clock, identity=NoFile(), lock_timeout_s=0.0)
+        super().__init__(connection, clock, identity=NoFile(), queue=NoQueue(), lock_timeout_s=0.0)
         self.connection = connection
         self.rows: list[LogRow] = []
         self.leases_put: list[LeaseRow] = []
