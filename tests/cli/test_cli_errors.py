@@ -81,6 +81,8 @@ def test_workers_need_a_database_they_can_share(tmp_path: Path) -> None:
         (("--set", "batch_writes_max=0"), "setting batch_writes_max is 0: it must be more than 0"),
         (("--set", "request_timeout_s=nan"), "setting request_timeout_s is nan: it must be more than 0"),
         (("--set", "cache_bytes_max=-1"), "setting cache_bytes_max is -1: it must be 0 or more"),
+        (("--advertise-url", "kinepy:6443"), "'kinepy:6443' is no URL for clients: write https://HOST:PORT"),
+        (("--advertise-url", "https://x:y"), "'https://x:y' is no URL for clients"),
         (("--tls-cert", "x.pem"), "--tls-cert and --tls-key belong together"),
         (("--token-file", "/none.csv"), "cannot read the token file /none.csv"),
         (("--database", "mysql://x/y"), "database URL has the unknown scheme 'mysql'"),
@@ -176,6 +178,12 @@ def test_a_data_folder_that_is_a_file(tmp_path: Path) -> None:
 
 def test_etcd_is_not_in_this_release() -> None:
     assert "the etcd API is not in this release" in problem("etcd", code=2)
+
+
+def test_no_revision_is_negative(tmp_path: Path) -> None:
+    done = run_kinepy("compact", "--data", str(tmp_path), "--to", "-1")
+    assert done.returncode == 2
+    assert "greater than or equal to 1" in done.stderr
 
 
 def test_kubeconfig_before_the_first_start(tmp_path: Path) -> None:

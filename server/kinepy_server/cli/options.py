@@ -127,7 +127,8 @@ Group = Annotated[
     typer.Option("--group", envvar="KINEPY_GROUP", help="With --user: a group of the user; repeatable."),
 ]
 To = Annotated[
-    int | None, typer.Option("--to", envvar="KINEPY_TO", help="Give up history before this revision.")
+    int | None,
+    typer.Option("--to", envvar="KINEPY_TO", min=1, help="Give up history before this revision."),
 ]
 Keep = Annotated[
     str | None,

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from kinepy import Settings
 from kinepy_server.auth.authorizer import MODES
@@ -85,10 +86,22 @@ def make_plan(
         client_ca=client_ca,
         token_file=token_file,
         authorization_mode=authorization_mode,
-        advertise_url=advertise_url.rstrip("/") if advertise_url else None,
+        advertise_url=advertised(advertise_url) if advertise_url else None,
         settings=store_settings,
         server_settings=server_settings,
     )
+
+
+def advertised(url: str) -> str:
+    """The URL for clients, when clients can use it."""
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable:
+        raise Problem(f"{url!r} is no URL for clients: write https://HOST:PORT with --advertise-url")
+    return url.rstrip("/")
 
 
 def split_address(text: str) -> tuple[str, int]:
