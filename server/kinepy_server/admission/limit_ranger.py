@@ -3,10 +3,8 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 
-import orjson
-
-from kinepy import KeyRange
 from kinepy_server.admission.limits import Usage, problems
+from kinepy_server.admission.stored import stored_objects
 from kinepy_server.context import Context
 from kinepy_server.errors import forbidden
 from kinepy_server.resources.resource import JsonObject, Resource
@@ -54,10 +52,8 @@ async def _limits(
 
 
 async def _limit_items(context: Context, namespace: str) -> Sequence[JsonObject]:
-    ranges = context.registry.lookup("", "v1", "limitranges")
-    assert ranges is not None, "limit ranges are always served"
-    found = await context.store.range(KeyRange.prefix(ranges.list_prefix(namespace)), consistent=False)
-    return [item for kv in found.items for item in orjson.loads(kv.value)["spec"].get("limits") or ()]
+    ranges = await stored_objects(context, ("", "v1", "limitranges"), namespace)
+    return [item for one in ranges for item in one["spec"].get("limits") or ()]
 
 
 def _containers(pod: JsonObject) -> Iterator[tuple[str, JsonObject]]:

@@ -129,10 +129,11 @@ def unique_values(value: Any, path: Path, errors: list[FieldError]) -> None:
 
 
 def named(rule: Callable[[str], Iterable[str]]) -> Check:
-    """A text that follows a rule of names."""
+    """A text that follows a rule of names; an empty one stands for none."""
 
     def check(value: Any, path: Path, errors: list[FieldError]) -> None:
-        errors.extend(invalid(path, value, problem) for problem in rule(value))
+        if value:
+            errors.extend(invalid(path, value, problem) for problem in rule(value))
 
     return check
 

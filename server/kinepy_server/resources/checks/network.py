@@ -157,11 +157,6 @@ def _peer(value: Any, path: Path, errors: list[FieldError]) -> None:
         errors.append(forbidden(path, "may not specify both ipBlock and another peer"))
 
 
-def _port_name(value: Any, path: Path, errors: list[FieldError]) -> None:
-    if value:
-        DNS_LABEL(value, path, errors)
-
-
 def _addresses(value: Any, path: Path, errors: list[FieldError]) -> None:
     """Addresses are of the type that the slice says."""
     rule: Check = DNS_SUBDOMAIN if value.get("addressType") == "FQDN" else IP
@@ -196,7 +191,7 @@ TABLE: Table = {
         ("", _addresses),
         ("ports", most_items(20000), unique("name", at="name")),
     ),
-    "discovery.v1.EndpointPort": (("name", _port_name), ("protocol", PROTOCOL), ("port", PORT)),
+    "discovery.v1.EndpointPort": (("name", DNS_LABEL), ("protocol", PROTOCOL), ("port", PORT)),
     "networking.v1.IngressSpec": (("", _ingress), ("defaultBackend",), ("ingressClassName", DNS_SUBDOMAIN)),
     "networking.v1.IngressBackend": (("", _backend),),
     "networking.v1.IngressServiceBackend": (("", _service_backend),),

@@ -9,7 +9,6 @@ from kinepy_server.resources.strategies.typed import Hooks
 
 EVICTED_AFTER_S = 300
 TROUBLES = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
-PRIORITIES = {"system-cluster-critical": 2000000000, "system-node-critical": 2000001000}
 
 
 def _create(pod: JsonObject) -> None:
@@ -31,9 +30,9 @@ def _gated() -> JsonObject:
 
 
 def _admit(spec: JsonObject) -> None:
-    """Priority, and how long a pod stays on a node in trouble."""
+    """A priority, if admission gave none, and how long a pod stays on a node in trouble."""
     if spec.get("priority") is None:
-        spec["priority"] = PRIORITIES.get(spec.get("priorityClassName", ""), 0)
+        spec["priority"] = 0
     if spec.get("preemptionPolicy") is None:
         spec["preemptionPolicy"] = "PreemptLowerPriority"
     tolerations = spec.setdefault("tolerations", [])
