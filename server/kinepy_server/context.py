@@ -1,6 +1,7 @@
 """What the handlers of one server share."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from kinepy import Store
 from kinepy.clock import Clock, SystemClock
 from kinepy_server.auth.accounts import AccountTokens
 from kinepy_server.auth.identity import Identity
+from kinepy_server.flow.control import FlowControl
 from kinepy_server.line_cache import LineCache
 from kinepy_server.metrics_controllers import ControllerMetrics
 from kinepy_server.resources.registry import Registry
@@ -35,10 +37,14 @@ class Context:
     lines: LineCache = field(init=False)
     identity: Identity = field(init=False)
     """Everybody may everything until it is set otherwise; tokens are then signed by a key of this process."""
+    flow: FlowControl = field(init=False)
     turns: Turns = field(default_factory=Turns)
+    catch_up: Callable[[str, str], Awaitable[None]] | None = None
+    """Learns of a group and plural (empty: of any in the group) what another process may have defined."""
     controllers: ControllerMetrics = field(default_factory=ControllerMetrics)
 
     def __post_init__(self) -> None:
+        self.flow = FlowControl(self.settings)
         self.lines = LineCache(self.settings.watch_line_cache_bytes)
         self.identity = Identity(AccountTokens(_own_key, self.store, self.registry, clock=self.clock))
 

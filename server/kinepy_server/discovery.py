@@ -95,7 +95,9 @@ def _missing(registry: Registry, root: str, below: Sequence[str]) -> Exception:
     """An unknown version of a group that is served is told in JSON, everything else as text (HTTP-4)."""
     version = below[0] if root == "api" else below[-1]
     of_known_group = (
-        len(below) == 1 if root == "api" else len(below) == 2 and registry.group(below[0]) is not None
+        len(below) == 1
+        if root == "api"
+        else len(below) == 2 and registry.group(below[0]) is not None and registry.part(below[0]) is None
     )
     return unknown_resource() if of_known_group and version else page_not_found()
 

@@ -3,7 +3,15 @@
 from collections.abc import Mapping, Sequence
 
 from kinepy_server.context import Context
-from kinepy_server.errors import bad_request, method_not_allowed, page_not_found, unknown_resource
+from kinepy_server.errors import (
+    StatusError,
+    bad_request,
+    method_not_allowed,
+    not_found,
+    object_details,
+    page_not_found,
+    unknown_resource,
+)
 from kinepy_server.read import handle_get, handle_list, handle_watch
 from kinepy_server.request import Request
 from kinepy_server.resources.registry import Registry
@@ -80,11 +88,13 @@ async def respond(context: Context, request: Request, pages: Pages) -> Response 
     if "export" in request.query:
         raise bad_request("the export parameter, deprecated since v1.14, is no longer supported")
     if request.is_resource:
-        resource = find_resource(context.registry, request)
+        resource = await _found(context, request)
         if request.verb in resource.warnings:
             request.warnings.append(resource.warnings[request.verb])
         return await find_handler(resource, request)(context, request, resource)
     page = pages.find(request.path)
+    if request.path.startswith("/apis/"):
+        await _look_for_group(context, request.path.split("/")[2])
     if page is None:
         raise _missing_page(context.registry, request.path)
     if request.method not in page.methods and request.method != "HEAD":
@@ -92,11 +102,28 @@ async def respond(context: Context, request: Request, pages: Pages) -> Response 
     return await page.handler(context, request)
 
 
+async def _found(context: Context, request: Request) -> Resource:
+    """The resource of a request; one that this process does not know yet may have been defined by another."""
+    known = context.registry.lookup(request.group, request.version, request.resource)
+    if known is None and context.catch_up is not None:
+        await context.catch_up(request.group, request.resource)
+    return find_resource(context.registry, request)
+
+
+async def _look_for_group(context: Context, group: str) -> None:
+    if group and context.catch_up is not None and context.registry.group(group) is None:
+        await context.catch_up(group, "")
+
+
 def find_resource(registry: Registry, request: Request) -> Resource:
     """The resource of a request whose path has its form; raises the 404 of HTTP-4."""
     resource = registry.lookup(request.group, request.version, request.resource)
     if resource is None:
-        raise page_not_found() if registry.group(request.group) is None else unknown_resource()
+        custom = registry.group(request.group) is None or registry.part(request.group) is not None
+        raise page_not_found() if custom else unknown_resource()
+    if resource.shape is not None:
+        _check_custom(resource, request)
+        return resource
     if request.extra_path:
         raise unknown_resource()
     if resource.namespaced:
@@ -106,6 +133,22 @@ def find_resource(registry: Registry, request: Request) -> Resource:
     if not fits or (request.subresource and request.subresource not in resource.subresources):
         raise unknown_resource()
     return resource
+
+
+def _check_custom(resource: Resource, request: Request) -> None:
+    """Raises what is wrong with the address of a custom resource."""
+    across = request.verb in ("list", "watch")
+    if request.extra_path or bool(request.namespace) != resource.namespaced:
+        if request.extra_path or request.namespace or not across:
+            raise page_not_found()
+    if not request.subresource:
+        return
+    subresource = resource.subresources.get(request.subresource)
+    if subresource is None:
+        raise not_found(resource, request.name)
+    if request.verb not in subresource.verbs:
+        text = f'{request.verb} is not supported on resources of kind "{resource.qualified}"'
+        raise StatusError(405, "MethodNotAllowed", text, details=object_details(resource, ""))
 
 
 def find_handler(resource: Resource, request: Request) -> Handler:
@@ -119,6 +162,8 @@ def find_handler(resource: Resource, request: Request) -> Handler:
     if handler is None or verb not in served or request.method == "HEAD":
         raise method_not_allowed()
     if not subresource and not _address_fits(resource, request):
+        if resource.shape is not None and verb in ("update", "patch", "get", "delete") and not request.name:
+            raise bad_request("name must be provided")
         raise method_not_allowed()
     return handler
 
@@ -134,6 +179,11 @@ def _address_fits(resource: Resource, request: Request) -> bool:
 
 def _missing_page(registry: Registry, path: str) -> Exception:
     parts = path.strip("/").split("/")
-    version_of_group = parts[0] == "apis" and len(parts) == 3 and registry.group(parts[1]) is not None
+    version_of_group = (
+        parts[0] == "apis"
+        and len(parts) == 3
+        and registry.group(parts[1]) is not None
+        and registry.part(parts[1]) is None
+    )
     version_of_core = parts[0] == "api" and len(parts) == 2
     return unknown_resource() if version_of_group or version_of_core else page_not_found()

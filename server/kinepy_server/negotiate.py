@@ -67,17 +67,18 @@ class Clause:
     parameters: tuple[tuple[str, str], ...]
 
 
-def negotiate(accept: str, *, verb: str, protobuf: bool = True) -> Accepted:
-    """The representation for an Accept header (empty when absent), for a typed resource.
+def negotiate(accept: str, *, verb: str, protobuf: bool = True, routed: bool = True) -> Accepted:
+    """The representation for an Accept header (empty when absent).
 
-    `protobuf`: whether the objects have a message; their metadata alone always has. Raises the original's
-    406 when no clause can be served.
+    `protobuf`: whether the objects have a message; their metadata alone always has. `routed`: whether the
+    original has a route for the resource, which it has not for custom ones. Raises the original's 406 when no
+    clause can be served.
     """
     if not accept or accept == JSON or accept == "*/*":
         return PLAIN
     if len(accept) > CACHED_HEADER_MAX:
-        return _negotiate(accept, verb in ("list", "watch"), protobuf=protobuf)
-    return _cached(accept, verb in ("list", "watch"), protobuf=protobuf)
+        return _negotiate(accept, verb in ("list", "watch"), protobuf=protobuf, routed=routed)
+    return _cached(accept, verb in ("list", "watch"), protobuf=protobuf, routed=routed)
 
 
 def check_form(accepted: Accepted, resource: Resource, *, is_list: bool) -> None:
@@ -139,8 +140,9 @@ def _quality(text: str) -> float:
         return 1.0
 
 
-def _negotiate(accept: str, streams: bool, *, protobuf: bool) -> Accepted:
-    _check_route(accept, streams)
+def _negotiate(accept: str, streams: bool, *, protobuf: bool, routed: bool) -> Accepted:
+    if routed:
+        _check_route(accept, streams)
     for clause in parse_accept(accept):
         for media_type, answer in ANSWER_TYPES.items():
             if _matches(clause, media_type):

@@ -52,7 +52,8 @@ def decode(resource: Resource, kv: KeyValue) -> JsonObject:
 def decode_at(resource: Resource, kv: KeyValue, revision: int) -> JsonObject:
     """As `decode`, with another resourceVersion: a deleted object shows that of its delete."""
     obj: JsonObject = orjson.loads(kv.value)
-    if resource.from_storage is not None:
+    if not is_shown_as_stored(resource, kv):
+        assert resource.from_storage is not None
         obj = resource.from_storage(obj)
     obj["apiVersion"] = resource.api_version
     obj["metadata"]["resourceVersion"] = str(revision)
@@ -69,14 +70,21 @@ def object_bytes_at(resource: Resource, kv: KeyValue, revision: int) -> bytes:
 
     Revision 0, that of an object which was not stored, is left out.
     """
-    value = kv.value if resource.from_storage is None else _converted(resource, kv)
+    value = kv.value if is_shown_as_stored(resource, kv) else _converted(resource, kv)
     if not revision:
-        return value
+        return head(resource.api_version, resource.kind) + value[value.index(b"{", 1) + 1 :]
     return b'%b"resourceVersion":"%d",%b' % (
         head(resource.api_version, resource.kind),
         revision,
         value[value.index(b"{", 1) + 1 :],
     )
+
+
+def is_shown_as_stored(resource: Resource, kv: KeyValue) -> bool:
+    """Whether the members of a stored value are shown as they are."""
+    if resource.from_storage is None:
+        return True
+    return resource.shape is not None and resource.shape.is_settled(kv.mod_revision)
 
 
 def item_bytes(resource: Resource, kv: KeyValue) -> bytes:
@@ -103,13 +111,15 @@ def _converted(resource: Resource, kv: KeyValue) -> bytes:
     kept = kv.face
     if not isinstance(kept, dict):
         kept = kv.face = {}
-    version = resource.api_version
-    value: bytes | None = kept.get(version)
-    if value is None:
+    version, form = resource.api_version, resource.form
+    found: tuple[str, bytes] | None = kept.get(version)
+    if found is None or found[0] != form:
         assert resource.from_storage is not None
         obj = resource.from_storage(orjson.loads(kv.value))
-        value = kept[version] = _canonical(head(version, resource.kind), obj["metadata"], obj)
-    return value
+        value = _canonical(head(version, resource.kind), obj["metadata"], obj)
+        # Most custom objects are stored as they are shown: they need no second copy.
+        found = kept[version] = (form, kv.value if value == kv.value else value)
+    return found[1]
 
 
 def _canonical(front: bytes, metadata: JsonObject, obj: JsonObject) -> bytes:

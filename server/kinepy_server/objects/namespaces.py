@@ -18,6 +18,8 @@ async def require_namespace(
     only while the namespace is still this version: so nothing new comes into one that has begun to die,
     whichever process creates it and however long ago it looked.
     """
+    if resource.shape is not None and resource.shape.deletion:
+        raise forbidden(resource, name, resource.shape.deletion)
     if not resource.namespaced:
         return None
     namespaces = context.registry.lookup("", "v1", "namespaces")

@@ -19,7 +19,7 @@ class PlainView(JsonLines):
 
     def __init__(self, resource: Resource) -> None:
         self._resource = resource
-        self.line_key = resource.api_version
+        self.line_key = resource.form
 
     def one(self, kv: KeyValue) -> bytes:
         """The object."""
@@ -50,7 +50,9 @@ class PlainView(JsonLines):
             self._resource.kind.encode(),
             self._resource.api_version.encode(),
             metadata,
-            _always_shown(self._resource.schema, orjson.dumps(self._resource.bookmark_values)),
+            _always_shown(self._resource.schema, orjson.dumps(self._resource.bookmark_values))
+            if self._resource.shape is None
+            else b"}",
         )
 
 

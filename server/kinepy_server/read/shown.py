@@ -44,7 +44,12 @@ def watch_view(context: Context, request: Request, resource: Resource) -> tuple[
 
 
 def _accepted(request: Request, resource: Resource) -> Accepted:
-    return negotiate(request.headers.get("accept", ""), verb=request.verb, protobuf=resource.protobuf)
+    return negotiate(
+        request.headers.get("accept", ""),
+        verb=request.verb,
+        protobuf=resource.protobuf,
+        routed=resource.shape is None,
+    )
 
 
 def _view(context: Context, request: Request, resource: Resource, *, accepted: Accepted) -> View:

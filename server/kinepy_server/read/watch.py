@@ -1,11 +1,13 @@
 """Watching a collection (2.6, 2.7): the present state if asked for, then every change, once, in order."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import Self
 
-from kinepy import Revision, Watch
+from kinepy import Revision, Watch, WatchBatch
 from kinepy.errors import Compacted, KinepyError, StoreClosed, WatchOverflow
 from kinepy_server.context import Context
+from kinepy_server.ending import Ending
 from kinepy_server.errors import StatusError, expired
 from kinepy_server.library_errors import translate
 from kinepy_server.read.bookmarks import Schedule
@@ -31,7 +33,8 @@ async def handle_watch(context: Context, request: Request, resource: Resource) -
     plan = plan_watch(options)
     if view is None:
         return StreamResponse(200, _Nothing(), accepted.stream_type)
-    stream = _Stream(context, view, selection, options=options, plan=plan)
+    ending = resource.shape.ending if resource.shape is not None else None
+    stream = _Stream(context, view, selection, options=options, plan=plan, ending=ending)
     await stream.open()
     return StreamResponse(200, stream.chunks(), accepted.stream_type)
 
@@ -53,12 +56,20 @@ class _Stream:
     """One watch, from its plan to its end."""
 
     def __init__(
-        self, context: Context, view: View, selection: Selection, *, options: ListOptions, plan: WatchPlan
+        self,
+        context: Context,
+        view: View,
+        selection: Selection,
+        *,
+        options: ListOptions,
+        plan: WatchPlan,
+        ending: Ending | None,
     ) -> None:
         self._context, self._view, self._plan = context, view, plan
         self._range = selection.range
         self._encoder = LineEncoder(view, selection.matches, context.lines)
         self._schedule = _schedule(context, options)
+        self._ending = ending
         self._watch: Watch | None = None
         self._told = plan.after or 0
         """The client knows everything up to here: no bookmark may say less."""
@@ -110,8 +121,28 @@ class _Stream:
             return None
         if schedule.take_bookmark(now):
             return self._bookmark(watch.progress, initial_end=False) if watch.progress >= self._told else b""
-        batch = await watch.next(timeout_s=schedule.wait_s(now))
+        ending = self._ending
+        if ending is None:
+            batch = await watch.next(timeout_s=schedule.wait_s(now))
+        elif not ending.come:
+            batch = await self._next_until(ending, schedule.wait_s(now))
+        else:
+            # What happened before the end is told.
+            batch = await watch.next(timeout_s=0)
+            if batch is None:
+                return None
         return self._encoder.lines(batch.events) if batch is not None else b""
+
+    async def _next_until(self, ending: Ending, timeout_s: float) -> WatchBatch | None:
+        assert self._watch is not None
+        try:
+            async with asyncio.timeout(None) as scope:
+                with ending.ends(scope):
+                    return await self._watch.next(timeout_s=timeout_s)
+        except TimeoutError:
+            if not scope.expired():
+                raise
+            return None
 
     def _bookmark(self, revision: int, *, initial_end: bool) -> bytes:
         self._told = revision

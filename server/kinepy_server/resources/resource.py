@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from kinepy_server.auth.user import User
+from kinepy_server.ending import Ending
+from kinepy_server.schema.types import Type
 
 JsonObject = dict[str, Any]
 
@@ -34,6 +36,8 @@ class Scaling:
     replicas: str
     current: str
     selector: Callable[[JsonObject], str]
+    must_exist: str = ""
+    """The number as messages name it, of types whose objects have no Scale without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +94,42 @@ class FieldError:
     field: str
     reason: str
     text: str
+
+
+class Shape(Protocol):
+    """What a CustomResourceDefinition says of the objects of one version. Built-in types have none."""
+
+    @property
+    def type(self) -> Type:
+        """The type of managed fields."""
+        ...
+
+    @property
+    def form(self) -> str:
+        """Names the form in which objects are shown: it changes with the definition."""
+        ...
+
+    @property
+    def ending(self) -> Ending:
+        """Set off when the definition changes, or goes: watches end then."""
+        ...
+
+    @property
+    def deletion(self) -> str:
+        """Why nothing new is taken any more; empty while it is."""
+        ...
+
+    def prune(self, obj: JsonObject) -> Sequence[str]:
+        """Drop what is not described, in place; the problems to tell, such as `unknown field "spec.x"`."""
+        ...
+
+    def is_settled(self, revision: int) -> bool:
+        """Whether what was stored at a revision surely is in the form in which it is shown."""
+        ...
+
+    def openapi(self) -> JsonObject:
+        """The schema as OpenAPI v3 shows it."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,11 +193,18 @@ class Resource:
     """Verb -> what to warn its client of; `orphaned` is for a delete that leaves dependents behind by default."""
     bookmark_values: JsonObject = field(default_factory=dict)
     """What bookmarks show besides the fields that are always shown."""
+    shape: Shape | None = None
+    """Of custom resources alone, which are described by it, not by the schema table."""
 
     @property
     def stored(self) -> bool:
         """Whether there are objects of it; the others are actions, such as reviews."""
         return bool(self.storage_api_version)
+
+    @property
+    def form(self) -> str:
+        """Names what the objects look like when they are shown in this version."""
+        return self.api_version if self.shape is None else self.shape.form
 
     @property
     def api_version(self) -> str:

@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping
 
+from kinepy_server.errors import internal_error
 from kinepy_server.resources.cells.common import age, at, name, row, selector_text
 from kinepy_server.resources.resource import Column, JsonObject, Resource, Scaling
+from kinepy_server.resources.strategies.plain import PlainStrategy
 from kinepy_server.resources.strategies.typed import Hooks, Rules, TypeStrategy
 
 SCHEMA = "autoscaling.v1.Scale"
 _STRATEGY = TypeStrategy(SCHEMA, Rules(), Hooks())
+_ANY_NUMBER = PlainStrategy()
 
 _COLUMNS = (
     Column("Name", "string", "name", "", 0),
@@ -54,7 +57,8 @@ def scale_resource(parent: Resource) -> Resource:
         create_on_update=False,
         delete_returns_object=False,
         has_generation=False,
-        strategy=_STRATEGY,
+        # A custom resource judges the number that it gets.
+        strategy=_STRATEGY if parent.shape is None else _ANY_NUMBER,
         schema=SCHEMA,
         columns=_COLUMNS,
         cells=_CELLS,
@@ -62,7 +66,7 @@ def scale_resource(parent: Resource) -> Resource:
 
 
 def scale_of(scaling: Scaling, obj: JsonObject) -> JsonObject:
-    """The Scale of an object."""
+    """The Scale of an object. Raises the 500 of one that must have a number and has none."""
     metadata = {
         field: obj["metadata"][field]
         for field in ("name", "namespace", "uid", "creationTimestamp")
@@ -73,6 +77,8 @@ def scale_of(scaling: Scaling, obj: JsonObject) -> JsonObject:
     if selector:
         status["selector"] = selector
     wanted = _at(obj, scaling.replicas)
+    if wanted is None and scaling.must_exist:
+        raise internal_error(f'the spec replicas field "{scaling.must_exist}" does not exist')
     return {"metadata": metadata, "spec": {"replicas": wanted} if wanted else {}, "status": status}
 
 
@@ -89,5 +95,5 @@ def _at(obj: JsonObject, path: str) -> int | None:
     *parents, last = path.split(".")
     for parent in parents:
         inner = (inner or {}).get(parent)
-    found: int | None = (inner or {}).get(last)
-    return found
+    found = (inner or {}).get(last)
+    return found if isinstance(found, int) else None

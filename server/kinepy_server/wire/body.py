@@ -9,23 +9,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from kinepy_server.errors import StatusError, bad_request
-from kinepy_server.negotiate import body_type
 from kinepy_server.resources.registry import Registry
 from kinepy_server.resources.resource import JsonObject, Resource
 from kinepy_server.schema.decode import PROBLEMS_MAX, DecodeError, Validation, decode
-from kinepy_server.schema.duplicates import may_repeat, strict_problems
+from kinepy_server.schema.duplicates import strict_problems
 from kinepy_server.schema.go_json import kind_of
-from kinepy_server.wire.json_text import parse_json
-from kinepy_server.wire.protobuf import Envelope, ProtobufError, decode_message, open_envelope
-from kinepy_server.wire.yaml_text import YamlError, parse_yaml
+from kinepy_server.wire.custom_body import custom_object, decode_custom
+from kinepy_server.wire.protobuf import ProtobufError, decode_message
+from kinepy_server.wire.reading import HEAD_TYPE, Unreadable, read_body, shown
 
-SHOWN_BYTES = 30
-"""So much of an unreadable body is shown to its sender."""
 SCHEME = "pkg/runtime/scheme.go:110"
 """How the original calls the set of types that it knows."""
-_HEAD_TYPE = (
-    r'struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }'
-)
 
 
 @dataclass(slots=True)
@@ -36,20 +30,6 @@ class Decoded:
     warnings: Sequence[str] = ()
 
 
-@dataclass(slots=True)
-class _Read:
-    """A body as far as it can be read without knowing its type; `repeats` says that it may hold a key twice."""
-
-    value: JsonObject
-    raw: bytes | None = None
-    repeated: Sequence[str] = ()
-    repeats: bool = False
-
-
-class _Unreadable(Exception):
-    """Not even the kind of the body could be read."""
-
-
 def decode_body(
     resource: Resource, registry: Registry, body: bytes, *, content_type: str, validation: Validation
 ) -> Decoded:
@@ -58,9 +38,12 @@ def decode_body(
     A body without them is taken to be of the endpoint's type. Raises 415, and 400 for everything else.
     """
     try:
-        read = _read(body, content_type, doubts=validation is not Validation.IGNORE)
+        read = read_body(body, content_type, doubts=validation is not Validation.IGNORE)
+        if resource.shape is not None:
+            obj, found = decode_custom(resource, read, body, strict=validation is Validation.STRICT)
+            return Decoded(obj, found if validation is Validation.WARN else ())
         api_version, kind = _type_of(read.value, resource)
-    except _Unreadable as error:
+    except Unreadable as error:
         text = (
             f"the object provided is unrecognized (must be of type {resource.kind}): {error} ({shown(body)})"
         )
@@ -86,10 +69,12 @@ def decode_value(resource: Resource, registry: Registry, value: Any) -> tuple[Js
     `value` may be changed. Raises DecodeError when it cannot be such an object.
     """
     if not isinstance(value, dict):
-        raise DecodeError(f"json: cannot unmarshal {kind_of(value)} into Go value of type {_HEAD_TYPE}")
+        raise DecodeError(f"json: cannot unmarshal {kind_of(value)} into Go value of type {HEAD_TYPE}")
+    if resource.shape is not None:
+        return value, custom_object(resource, value)
     try:
         api_version, kind = _type_of(value, resource)
-    except _Unreadable as error:
+    except Unreadable as error:
         raise DecodeError(str(error)) from None
     check_type(resource, registry, api_version=api_version, kind=kind)
     obj, unknown = decode(resource.schema, value)
@@ -106,10 +91,10 @@ def decode_options(body: bytes, *, content_type: str, schema: str = "meta.v1.Del
         return {}
     kind = schema.rpartition(".")[2]
     try:
-        read = _read(body, content_type, doubts=False)
+        read = read_body(body, content_type, doubts=False)
         value = read.value if read.raw is None else decode_message(schema, read.raw)
         options: JsonObject = decode(schema, value)[0]
-    except (_Unreadable, DecodeError, ProtobufError) as error:
+    except (Unreadable, DecodeError, ProtobufError) as error:
         raise bad_request(
             f"the object provided is unrecognized (must be of type {kind}): {error} ({shown(body)})"
         ) from None
@@ -132,64 +117,15 @@ def check_type(resource: Resource, registry: Registry, *, api_version: str, kind
     raise DecodeError(f"converting ({version}.{kind}) to ({internal}): unknown conversion")
 
 
-def shown(body: bytes) -> str:
-    """The beginning of a body as a message shows it: objects as they are, anything else in hexadecimal."""
-    if not body:
-        return "<empty>"
-    part = body[:SHOWN_BYTES]
-    text = part.decode("utf-8", "replace") if body.startswith(b"{") else part.hex()
-    return f"{text} ..." if len(body) > SHOWN_BYTES else text
-
-
-def _read(body: bytes, content_type: str, *, doubts: bool) -> _Read:
-    match body_type(content_type):
-        case "json":
-            value = _json(body)
-            return _Read(value, repeats=doubts and may_repeat(body, value))
-        case "yaml":
-            try:
-                value, repeated = parse_yaml(body)
-            except YamlError as error:
-                raise _Unreadable(str(error)) from None
-            return _Read(_object(value), repeated=repeated if doubts else ())
-        case "protobuf":
-            envelope = _envelope(body)
-            return _Read({"apiVersion": envelope.api_version, "kind": envelope.kind}, raw=envelope.raw)
-
-
-def _json(body: bytes) -> JsonObject:
-    try:
-        value = parse_json(body)
-    except ValueError as error:
-        raise _Unreadable(f"couldn't get version/kind; json parse error: {error}") from None
-    return _object(value)
-
-
-def _object(value: Any) -> JsonObject:
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        text = f"json: cannot unmarshal {kind_of(value)} into Go value of type {_HEAD_TYPE}"
-        raise _Unreadable(f"couldn't get version/kind; json parse error: {text}")
-    return value
-
-
-def _envelope(body: bytes) -> Envelope:
-    try:
-        return open_envelope(body)
-    except ProtobufError as error:
-        raise _Unreadable(str(error)) from None
-
-
 def _type_of(value: JsonObject, resource: Resource) -> tuple[str, str]:
     """apiVersion and kind of a value; what is left out is the endpoint's."""
     for field in ("apiVersion", "kind"):
         if not isinstance(value.get(field) or "", str):
             text = f"cannot unmarshal {kind_of(value[field])} into Go struct field .{field} of type string"
-            raise _Unreadable(f"couldn't get version/kind; json parse error: json: {text}")
+            raise Unreadable(f"couldn't get version/kind; json parse error: json: {text}")
     api_version = value.get("apiVersion") or resource.api_version
     if api_version.count("/") > 1:
-        raise _Unreadable(f"unexpected GroupVersion string: {api_version}")
+        raise Unreadable(f"unexpected GroupVersion string: {api_version}")
     return api_version, value.get("kind") or resource.kind
 
 

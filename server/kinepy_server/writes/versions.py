@@ -24,7 +24,7 @@ class ServedVersions:
     @property
     def type(self) -> Type:
         """The type of the own version."""
-        return type_named(self._resource.schema)
+        return _type(self._resource)
 
     @property
     def fixed(self) -> bool:
@@ -34,7 +34,10 @@ class ServedVersions:
     @property
     def empty(self) -> JsonObject:
         """An object that nothing was written into."""
-        return _empty(self._resource.schema)
+        resource = self._resource
+        if resource.shape is not None:
+            return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {}}
+        return _empty(resource.schema)
 
     def find(self, api_version: str) -> Version | None:
         """A version by its name, or None when it is not served (any more)."""
@@ -45,10 +48,14 @@ class ServedVersions:
         if there is None or there.key_prefix != here.key_prefix:
             return None
         return Version(
-            type_named(there.schema),
+            _type(there),
             lambda obj: _converted(obj, source=here, target=there),
             lambda obj: _converted(obj, source=there, target=here),
         )
+
+
+def _type(resource: Resource) -> Type:
+    return type_named(resource.schema) if resource.shape is None else resource.shape.type
 
 
 @cache

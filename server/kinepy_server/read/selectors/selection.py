@@ -103,7 +103,9 @@ def _predicates(
     """Cheap ones first."""
     fields = [term for term in terms if term.label not in (NAME, NAMESPACE)]
     predicates = [_key_predicate(resource, term) for term in terms if term.label in (NAME, NAMESPACE)]
-    needles = _field_needles(fields) + (_label_needles(selector) if selector else [])
+    # A custom object may show what is not in its bytes: a default.
+    sure = _field_needles(fields) if resource.shape is None else []
+    needles = sure + (_label_needles(selector) if selector else [])
     predicates += [_holds(needle) for needle in needles]
     if selector is not None:
         predicates.append(_labels_predicate(selector))

@@ -1,0 +1,53 @@
+"""Regular expressions of schemas: RE2's, as in the original, so that no pattern can take for ever."""
+
+from collections.abc import Callable
+from functools import lru_cache, partial
+
+import re2
+
+_CACHED_CHARACTERS_MAX = 256
+_OPTIONS = re2.Options()
+_OPTIONS.log_errors = False
+_WORDS = {
+    "missing ):": "missing closing )",
+    "missing ]:": "missing closing ]",
+    "unexpected ):": "unexpected )",
+    "no argument for repetition operator:": "missing argument to repetition operator",
+    "bad repetition operator:": "invalid nested repetition operator",
+    "invalid repetition size:": "invalid repeat count",
+    "invalid perl operator:": "invalid or unsupported Perl syntax",
+    "invalid named capture group:": "invalid named capture",
+}
+"""RE2's words -> those of the original's library for the same error."""
+
+
+class BadPattern(ValueError):
+    """A text that is no regular expression; the words are the original's."""
+
+
+@lru_cache(maxsize=4096)
+def matcher(pattern: str) -> Callable[[str], bool]:
+    """Whether a text holds a match of a pattern. Raises BadPattern."""
+    try:
+        compiled = re2.compile(pattern, _OPTIONS)
+    except re2.error as error:
+        raise BadPattern(_in_go(error)) from None
+    search = partial(_search, compiled)
+    cached = lru_cache(maxsize=1024)(search)
+    return lambda text: cached(text) if len(text) <= _CACHED_CHARACTERS_MAX else search(text)
+
+
+def _search(compiled: "re2._Regexp[str]", text: str) -> bool:
+    return compiled.search(text) is not None
+
+
+def _in_go(error: Exception) -> str:
+    found = error.args[0] if error.args else ""
+    text = found.decode("utf-8", "replace") if isinstance(found, bytes) else str(found)
+    if text.startswith("trailing \\"):
+        return "error parsing regexp: trailing backslash at end of expression: ``"
+    for theirs, words in _WORDS.items():
+        if text.startswith(theirs):
+            return f"error parsing regexp: {words}: `{text[len(theirs) :].strip()}`"
+    words, colon, what = text.partition(": ")
+    return f"error parsing regexp: {words}: `{what}`" if colon else f"error parsing regexp: {text}"
