@@ -1,7 +1,6 @@
 """Writing answers to the connection: headers, indentation, compression, streams."""
 
 import asyncio
-import gzip
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping, Sequence
 from contextlib import aclosing
@@ -29,9 +28,9 @@ _BROWSERS = ("curl", "Wget", "Mozilla/5.0")
 
 def error_response(error: StatusError | PlainError, request: Request) -> Response:
     """The answer to a request that failed; a Status in the media type that was negotiated."""
-    if isinstance(error, PlainError):
-        return Response(error.code, error.text.encode(), TEXT)
     headers = {"retry-after": str(error.retry_after_s)} if error.retry_after_s else {}
+    if isinstance(error, PlainError):
+        return Response(error.code, error.text.encode(), TEXT, headers)
     match _error_type(request):
         case "yaml":
             return Response(error.code, yaml_of_json(status_body(error)), YAML, headers)
@@ -77,22 +76,8 @@ def header_list(request: Request, answer: Response | StreamResponse) -> HeaderLi
     return headers
 
 
-async def send_response(request: Request, response: Response, send: Send, *, gzip_bytes_min: int) -> None:
-    """Send a whole answer."""
-    headers = header_list(request, response)
-    body = _body(request, response)
-    if len(body) > gzip_bytes_min and "gzip" in request.headers.get("accept-encoding", ""):
-        # Level 1 as the original; in a thread, since compressing holds up the loop but not the interpreter.
-        body = await asyncio.to_thread(gzip.compress, body, 1, mtime=0)
-        headers += ((b"content-encoding", b"gzip"), (b"vary", b"Accept-Encoding"))
-    if request.method == "HEAD":
-        body = b""
-    headers.append((b"content-length", str(len(body)).encode()))
-    await send({"type": "http.response.start", "status": response.status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
-
-
-def _body(request: Request, response: Response) -> bytes:
+def whole_body(request: Request, response: Response) -> bytes:
+    """The body of an answer as it is sent, not compressed."""
     whole = response.body if isinstance(response.body, bytes) else None
     if response.verbatim or (response.content_type is not JSON and response.content_type != JSON):
         return whole if whole is not None else b"".join(response.body)  # type: ignore[arg-type]

@@ -7,14 +7,14 @@ the original's: time limit, authentication, authorization, address, body, handle
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, TypeAlias
+from typing import Any
 
 from starlette.routing import Router
 
 from kinepy.errors import KinepyError
-from kinepy_server.answer import Receive, Send, Streams, error_response, send_response
+from kinepy_server.answer import Receive, Send, Streams, error_response
 from kinepy_server.auth.user import User
 from kinepy_server.body import read_body
 from kinepy_server.context import Context
@@ -23,15 +23,15 @@ from kinepy_server.deadline import request_deadline_s
 from kinepy_server.deadlines import Deadlines
 from kinepy_server.dispatch import Pages, respond
 from kinepy_server.errors import PlainError, StatusError, timeout, unauthorized
+from kinepy_server.flow.control import too_many
 from kinepy_server.library_errors import translate
 from kinepy_server.objects.uids import new_uid
 from kinepy_server.request import Request
 from kinepy_server.request_info import decode_path, parse_query, parse_request
 from kinepy_server.response import TEXT, Response, StreamResponse
-from kinepy_server.seams import CLIENT_CERTIFICATE, Authenticate, Authorize, Observer, Page
+from kinepy_server.seams import CLIENT_CERTIFICATE, CONNECTION, Authenticate, Authorize, Observer, Page, Scope
+from kinepy_server.sending import Sender
 from kinepy_server.websocket import WebSocketAsHttp
-
-Scope: TypeAlias = Mapping[str, Any]
 
 _log = logging.getLogger("kinepy.http")
 _BODY_METHODS = frozenset(("POST", "PUT", "PATCH", "DELETE"))
@@ -80,6 +80,8 @@ class Application:
         self.context = context
         self.streams = Streams()
         self._deadlines = Deadlines()
+        self._flow = context.flow
+        self._sender = Sender(context.flow, self._deadlines, context.settings)
         self._authenticate, self._authorize = authenticate, authorize
         self._pages, self._controllers, self._observer = pages, controllers, observer
         self._router = Router(lifespan=self._lifespan)
@@ -111,11 +113,14 @@ class Application:
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         started = time.perf_counter()
         request = _bare_request(scope)
-        answer = await self._answer(request, scope, receive)
-        if isinstance(answer, StreamResponse):
-            await self._stream(request, answer, receive=receive, send=send)
-        else:
-            await send_response(request, answer, send, gzip_bytes_min=self.context.settings.gzip_bytes_min)
+        try:
+            answer = await self._answer(request, scope, receive)
+            if isinstance(answer, StreamResponse):
+                await self._stream(request, answer, receive=receive, send=send)
+            else:
+                await self._sender.send(request, answer, scope=scope, receive=receive, send=send)
+        finally:
+            request.leave()
         if self._observer is not None:
             self._observer.finished(request, code=answer.status, seconds=time.perf_counter() - started)
 
@@ -124,6 +129,10 @@ class Application:
     ) -> None:
         if self._observer is not None:
             self._observer.stream_started(request)
+        if request.place is not None:
+            # However slowly a client takes the state that a watch begins with: it does not keep others out.
+            limit_s = self.context.settings.request_timeout_s
+            asyncio.get_running_loop().call_later(limit_s, request.place.leave)
         try:
             await self.streams.send(request, answer, send=send, receive=receive)
         finally:
@@ -162,6 +171,11 @@ class Application:
                 raise unauthorized()
         request.user = user
         self._authorize(request)
+        if not self._flow.enter(request):
+            await self._flow.wait(request)
+            connection = scope.get(CONNECTION)
+            if connection is not None and connection.gone():
+                raise too_many()  # nobody hears it, and nothing is done for nobody
         if request.method in _BODY_METHODS:
             request.body = await read_body(
                 request.headers, receive, limit_bytes=self.context.settings.body_bytes_max

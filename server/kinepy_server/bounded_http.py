@@ -6,9 +6,10 @@ from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from kinepy_server.flow.connections import REFUSAL, Connections
 from kinepy_server.one_piece import OnePiece
 from kinepy_server.peer_certificate import peer_certificate
-from kinepy_server.seams import CLIENT_CERTIFICATE
+from kinepy_server.seams import CLIENT_CERTIFICATE, CONNECTION
 
 TOO_LARGE = (
     b"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Type: text/plain; charset=utf-8\r\n"
@@ -35,14 +36,16 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     """Ends connections whose head is too large (431) or does not come to its end in time.
 
     The bounds are kube-apiserver's. A head that arrives in one piece costs two method calls and no timer.
-    The application is told the client's certificate.
+    The application is told the client's certificate, and may end the connection. One connection too many is
+    answered 429 and closed.
     """
 
     head_bytes_max = 1024 * 1024
     head_timeout_s = 32.0
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, connections: Connections | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self._limit = connections
         self._reading_head = True
         self._head_bytes = 0
         self._deadline: asyncio.TimerHandle | None = None
@@ -51,6 +54,10 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn does
         """A connection that says nothing at all is ended too."""
         super().connection_made(transport)
+        if self._limit is not None and self._limit.full(self.connections):
+            transport.write(REFUSAL)
+            transport.close()
+            return
         self._certificate = peer_certificate(transport)
         self._deadline = self.loop.call_later(self.head_timeout_s, self._too_slow)
 
@@ -78,6 +85,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._head_bytes = 0
         self._unset_deadline()
         super().on_headers_complete()
+        cast(dict[str, Any], self.scope)[CONNECTION] = self
         if self._certificate is not None:
             # The key is ours, not one of ASGI.
             cast(dict[str, Any], self.scope)[CLIENT_CERTIFICATE] = self._certificate
@@ -89,6 +97,14 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         """What comes next is another head."""
         self._reading_head = True
         super().on_message_complete()
+
+    def gone(self) -> bool:
+        """Whether the client is gone."""
+        return self.transport.is_closing()
+
+    def abort(self) -> None:
+        """Close it, and drop what was not sent."""
+        self.transport.abort()
 
     def _unset_deadline(self) -> None:
         if self._deadline is not None:

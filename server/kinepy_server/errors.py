@@ -44,11 +44,11 @@ class StatusError(Exception):
 
 
 class PlainError(Exception):
-    """A failure whose body is text/plain, such as `404 page not found`."""
+    """A failure whose body is text/plain, such as `404 page not found`. `retry_after_s` is the header's value."""
 
-    def __init__(self, code: int, text: str) -> None:
+    def __init__(self, code: int, text: str, *, retry_after_s: int | None = None) -> None:
         super().__init__(text)
-        self.code, self.text = code, text
+        self.code, self.text, self.retry_after_s = code, text, retry_after_s
 
 
 class Named(Protocol):

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kinepy_server.auth.user import User
+from kinepy_server.flow.gate import Place
 
 
 @dataclass(slots=True)
@@ -35,11 +36,18 @@ class Request:
     audit_id: str = ""
     warnings: list[str] = field(default_factory=list)
     """Texts of Warning headers, in order; the dispatcher writes them."""
+    place: Place | None = None
+    """What it holds while it is served; None before it was let in, and where nothing is counted."""
 
     def parameter(self, name: str) -> str:
         """The first value of a query parameter; empty when it is absent."""
         values = self.query.get(name)
         return values[0] if values else ""
+
+    def leave(self) -> None:
+        """Give the place up to others, if one is held."""
+        if self.place is not None:
+            self.place.leave()
 
     def flag(self, name: str) -> bool:
         """A boolean query parameter: present, and neither `false` nor `0`."""

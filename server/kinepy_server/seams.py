@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from kinepy_server.auth.user import User
 from kinepy_server.context import Context
@@ -26,6 +26,11 @@ Answers from memory nearly always; an awaitable comes where the store must be as
 
 CLIENT_CERTIFICATE = "kinepy.client_certificate"
 """The key of an ASGI scope under which the verified certificate (DER) of the client stands, if it showed one."""
+
+CONNECTION = "kinepy.connection"
+"""The key of an ASGI scope under which the connection stands, where the server gives it (`sending.Connection`)."""
+
+Scope: TypeAlias = Mapping[str, Any]
 
 Authorize: TypeAlias = Callable[[Request], None]
 """Raises the 403 StatusError when `request.user` may not do the request. Answers from memory."""

@@ -5,6 +5,7 @@ import socket
 import ssl
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 import uvicorn
 
@@ -16,6 +17,7 @@ from kinepy_server.auth.tls import Tls
 from kinepy_server.bounded_http import BoundedHttpProtocol
 from kinepy_server.context import Context
 from kinepy_server.discovery import discovery_pages
+from kinepy_server.flow.connections import Connections
 from kinepy_server.health import GROUPS, handle_health
 from kinepy_server.metrics import HttpMetrics
 from kinepy_server.metrics_text import MetricsPage
@@ -96,7 +98,8 @@ async def serve(
             controllers=controllers,
             observer=metrics,
         )
-        server = HttpServer(_config(app, tls), on_ready=on_ready)
+        server = HttpServer(_config(app, tls, context.flow.connections), on_ready=on_ready)
+        context.flow.connections.members = server.server_state.connections
         async with asyncio.TaskGroup() as tasks:
             stopper = tasks.create_task(_stop_cleanly(server, context, stop))
             await server.serve([sock])
@@ -129,11 +132,11 @@ def pages(metrics: HttpMetrics) -> Sequence[Page]:
     return [*discovery_pages(), *openapi_pages(), *oidc_pages(), *own]
 
 
-def _config(app: object, tls: Tls | None) -> uvicorn.Config:
+def _config(app: object, tls: Tls | None, connections: Connections) -> uvicorn.Config:
     client_ca = tls.client_ca if tls is not None else None
     return uvicorn.Config(
         app,  # type: ignore[arg-type]  # uvicorn's protocol for ASGI is narrower than ASGI
-        http=BoundedHttpProtocol,
+        http=partial(BoundedHttpProtocol, connections=connections),  # type: ignore[arg-type]  # makes one
         ws=WebSocketProtocol,
         ws_per_message_deflate=False,
         loop="none",

@@ -13,6 +13,7 @@ MAY_BE_ZERO = frozenset(
         "watch_line_cache_bytes",
         "event_ttl_s",
         "json_patch_operations_max",
+        "requests_waiting_max",
     }
 )
 """Settings whose 0 means "none of it", or at once."""
@@ -25,6 +26,14 @@ class ServerSettings:
     Raises ValueError for numbers with which the server could not work.
     """
 
+    requests_reading_max: int = 400
+    requests_writing_max: int = 200
+    requests_waiting_max: int = 1000
+    """For each of the two kinds."""
+    request_wait_s: float = 5.0
+    answers_bytes_max: int = 256 * MIB
+    bodies_bytes_max: int = 128 * MIB
+    connections_max: int = 20_000
     body_bytes_max: int = 3 * MIB
     gzip_bytes_min: int = 128 * KIB
     request_timeout_s: float = 60.0

@@ -1,7 +1,7 @@
 """Watching a collection (2.6, 2.7): the present state if asked for, then every change, once, in order."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Self
 
 from kinepy import Revision, Watch, WatchBatch
@@ -36,7 +36,7 @@ async def handle_watch(context: Context, request: Request, resource: Resource) -
     ending = resource.shape.ending if resource.shape is not None else None
     stream = _Stream(context, view, selection, options=options, plan=plan, ending=ending)
     await stream.open()
-    return StreamResponse(200, stream.chunks(), accepted.stream_type)
+    return StreamResponse(200, stream.chunks(request.leave), accepted.stream_type)
 
 
 class _Nothing:
@@ -89,8 +89,11 @@ class _Stream:
         self._told = max(self._told, after)
         return self._watch
 
-    async def chunks(self) -> AsyncIterator[bytes]:
-        """The stream. It ends cleanly, without a word, at its time, when the reader is too slow, at shutdown."""
+    async def chunks(self, started: Callable[[], None]) -> AsyncIterator[bytes]:
+        """The stream. It ends cleanly, without a word, at its time, when the reader is too slow, at shutdown.
+
+        `started` is called when the present state was told.
+        """
         try:
             if self._plan.initial is not None:
                 await arrive(self._context, self._plan.initial)
@@ -101,6 +104,7 @@ class _Stream:
                 self._subscribe(scan.revision)
                 if self._plan.end_bookmark:
                     yield self._bookmark(scan.revision, initial_end=True)
+            started()
             self._schedule.start(self._context.clock.monotonic())
             while (chunk := await self._next()) is not None:
                 if chunk:
