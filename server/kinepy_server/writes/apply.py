@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 
 from kinepy import KeyValue
-from kinepy_server.admission import Admit, admission_of
+from kinepy_server.admission import Admit, admission_of, charge_of
 from kinepy_server.apply.apply import Applied
 from kinepy_server.apply.conflicts import ApplyConflict
 from kinepy_server.apply.last_applied import apply_as
@@ -49,6 +49,7 @@ async def handle_apply(context: Context, request: Request, resource: Resource) -
         actor=actor_of(request, options),
         dry_run=options.dry_run,
         finish=finisher(context, resource, pretend=options.dry_run),
+        charge=await charge_of(context, resource, request.namespace, pretend=options.dry_run),
         before_create=applier.before_create,
     )
     response = await respond(view.one(outcome.kv), accepted)

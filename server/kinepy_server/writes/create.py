@@ -2,7 +2,7 @@
 
 from kinepy import KeyValue, Revision
 from kinepy.errors import KeyExists
-from kinepy_server.admission import admission_of
+from kinepy_server.admission import admission_of, charge_of
 from kinepy_server.apply.managed_fields import Writer
 from kinepy_server.context import Context
 from kinepy_server.errors import StatusError, already_exists, generated_name_taken, raw_error
@@ -61,6 +61,9 @@ async def _create(
     finish = finisher(context, resource, pretend=options.dry_run)
     if finish is not None:
         value = await finish(value)
+    charge = await charge_of(context, resource, request.namespace, pretend=options.dry_run)
+    if charge is not None:
+        await charge(value)
     if has_version:
         raise raw_error("resourceVersion should not be set on objects to be created")
     for remaining in reversed(range(GENERATED_NAME_TRIES)):

@@ -61,14 +61,15 @@ async def change(
     dry_run: bool = False,
     before_create: BeforeCreate | None = None,
     finish: Finish | None = None,
+    charge: Finish | None = None,
 ) -> Outcome:
     """Decide and write until the decision holds for the newest state.
 
     The first try takes what this process knows. A refusal, or a decision to change nothing, counts only
     when the state was the newest one. The loop ends with the request's time at the latest. `finish` completes what
-    is to be written.
+    is to be written, `charge` what is to be created.
     """
-    attempt = _Attempt(context.store, key, decide, actor, dry_run, before_create, finish)
+    attempt = _Attempt(context.store, key, decide, actor, dry_run, before_create, finish, charge)
     outcome = await attempt.run(await context.store.get(key, consistent=False), newest=False)
     if isinstance(outcome, Outcome):
         return outcome
@@ -98,6 +99,7 @@ class _Attempt:
     dry_run: bool
     before_create: BeforeCreate | None
     finish: Finish | None
+    charge: Finish | None
 
     async def run(self, kv: KeyValue | None, *, newest: bool) -> Outcome | _Lost:
         """Decide on a state and write. Raises the refusal, if the state was the newest one."""
@@ -131,8 +133,11 @@ class _Attempt:
 
     async def _decided(self, kv: KeyValue | None) -> Decision:
         decision = self.decide(kv)
-        if self.finish is not None and isinstance(decision, Write):
-            return Write(await self.finish(decision.value))
+        if isinstance(decision, Write):
+            if self.finish is not None:
+                decision = Write(await self.finish(decision.value))
+            if kv is None and self.charge is not None:
+                decision = Write(await self.charge(decision.value))
         return decision
 
     async def _write(self, decision: Decision, kv: KeyValue | None, *, guard: KeyValue | None) -> Outcome:

@@ -3,6 +3,7 @@
 from functools import partial
 
 from kinepy import KeyValue
+from kinepy_server.admission import charge_of
 from kinepy_server.apply.managed_fields import Writer
 from kinepy_server.context import Context
 from kinepy_server.errors import Cause, StatusError, conflict, invalid, modified, not_found, raw_error
@@ -35,6 +36,9 @@ async def handle_update(context: Context, request: Request, resource: Resource) 
         actor=actor_of(request, options),
         dry_run=options.dry_run,
         finish=finisher(context, resource, pretend=options.dry_run),
+        charge=await charge_of(context, resource, request.namespace, pretend=options.dry_run)
+        if resource.create_on_update
+        else None,
         before_create=partial(require_namespace, context, resource, request.namespace, name=request.name)
         if resource.create_on_update
         else None,
