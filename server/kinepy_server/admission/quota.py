@@ -7,6 +7,7 @@ what was deleted, or charged but never stored, does not stand in the way.
 
 from collections.abc import Awaitable, Callable, Mapping
 from decimal import Decimal
+from functools import lru_cache
 
 import orjson
 
@@ -31,10 +32,11 @@ async def charge_of(
         return None
     quotas = context.registry.lookup("", "v1", "resourcequotas")
     assert quotas is not None, "quotas are always served"
-    prefix = KeyRange.prefix(quotas.list_prefix(namespace))
-    found = await context.store.range(prefix, consistent=False)
-    if not found.items:
+    keys = _keys(quotas.key_prefix, namespace)
+    # Most namespaces have none, and this is asked for every object that is made.
+    if not (await context.store.range(keys, keys_only=True, consistent=False)).items:
         return None
+    found = await context.store.range(keys, consistent=False)
     charging = _Charging(context, quotas, resource, namespace=namespace)
 
     async def charge(value: bytes) -> bytes:
@@ -44,6 +46,11 @@ async def charge_of(
         return value
 
     return charge
+
+
+@lru_cache(maxsize=4096)
+def _keys(prefix: str, namespace: str) -> KeyRange:
+    return KeyRange.prefix(f"{prefix}/{namespace}/".encode())
 
 
 class _Charging:
