@@ -97,6 +97,19 @@ class PostgresServer:
         self.stop(immediate=immediate)
         self.start()
 
+    def ensure_running(self) -> None:
+        """Start it if it has ended by itself."""
+        if not self._is_up():
+            self._running = False
+            self.start()
+
+    def _is_up(self) -> bool:
+        try:
+            self._pg_ctl("status")
+        except subprocess.CalledProcessError:
+            return False
+        return True
+
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Stop all its processes with SIGSTOP, and let them go on at the end."""
@@ -146,7 +159,7 @@ class PostgresServer:
 
     def _initialise(self) -> None:
         data, password = self._path("data"), self._path("password")
-        data.mkdir(mode=0o700)
+        data.mkdir(mode=0o700, exist_ok=True)
         password.write_text(PASSWORD)
         self._path("log.txt").touch()
         if self._user is not None:
