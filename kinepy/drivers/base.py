@@ -184,6 +184,10 @@ class ReadTransaction(Protocol):
         """The live keys that a lease holds, in order."""
         ...
 
+    async def keys_of_leases(self, leases: Collection[int]) -> Sequence[tuple[int, bytes]]:
+        """The live keys that leases hold, each with its lease, in no order."""
+        ...
+
     async def size(self) -> DatabaseSize:
         """How much there is."""
         ...

@@ -59,6 +59,9 @@ class StatementReads(ABC):
     async def leases_of(self, ids: Collection[int]) -> Sequence[LeaseRow]: ...
 
     @abstractmethod
+    async def keys_of_leases(self, leases: Collection[int]) -> Sequence[tuple[int, bytes]]: ...
+
+    @abstractmethod
     async def _size_bytes(self) -> int: ...
 
     def _first_revision_to_search(self, batch: int) -> int:

@@ -21,6 +21,7 @@ class Draft:
     """What a batch has read and what it will write."""
 
     __slots__ = (
+        "_attached",
         "batch",
         "committed_at",
         "current",
@@ -50,6 +51,8 @@ class Draft:
         self.events: list[Event] = []
         self.granted_leases: dict[int, LeaseRow] = {}
         self.ended_leases: set[int] = set()
+        # Keys by lease, made when somebody asks: a batch may end hundreds of leases.
+        self._attached: dict[int, set[bytes]] | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -93,6 +96,8 @@ class Draft:
             )
         )
         self.events.append(Event(EventType.PUT, record, previous))
+        if self._attached is not None:
+            self._attach(key, previous, record)
         self.current[key] = record
         self.revision = revision
 
@@ -116,6 +121,8 @@ class Draft:
             )
         )
         self.events.append(Event(EventType.DELETE, tombstone(key, revision), previous))
+        if self._attached is not None:
+            self._attach(key, previous, None)
         self.current[key] = None
         self.revision = revision
         return previous
@@ -129,7 +136,20 @@ class Draft:
 
     def keys_of_lease(self, lease: int) -> list[bytes]:
         """The keys attached to a lease now, in order. The lease must be one that the write asked for."""
-        return sorted(key for key, held in self.current.items() if held is not None and held.lease == lease)
+        attached = self._attached
+        if attached is None:
+            attached = self._attached = {}
+            for key, held in self.current.items():
+                self._attach(key, None, held)
+        return sorted(attached.get(lease, ()))
+
+    def _attach(self, key: bytes, before: KeyValue | None, held: KeyValue | None) -> None:
+        """Note that a key has another lease now, or none."""
+        assert self._attached is not None
+        if before is not None and before.lease is not None:
+            self._attached[before.lease].discard(key)
+        if held is not None and held.lease is not None:
+            self._attached.setdefault(held.lease, set()).add(key)
 
     def check_lease(self, lease: int | None) -> None:
         """Raise `LeaseNotFound` when a key cannot be attached to the lease."""

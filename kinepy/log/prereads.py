@@ -64,9 +64,9 @@ class Prereader:
 
     async def _read_special(self, writes: Sequence[Write]) -> None:
         await self._read_leases({lease for write in writes for lease in write.leases})
-        for ending in {write.ending_lease for write in writes} - {None}:
-            assert ending is not None
-            self._keys.update(await self._tx.lease_keys(ending))
+        ending = {write.ending_lease for write in writes if write.ending_lease is not None}
+        if ending:
+            self._keys.update(key for _, key in await self._tx.keys_of_leases(ending))
         for key_range in {key_range for write in writes for key_range in write.ranges}:
             await self._read_range(key_range)
 

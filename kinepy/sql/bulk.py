@@ -99,6 +99,11 @@ leases_of: ClauseElement = sa.select(*lease.c).where(
 )
 """Leases by id. Primary key of lease."""
 
+keys_of_leases: ClauseElement = sa.select(head.c.lease, head.c.key).where(
+    head.c.lease == sa.any_(sa.bindparam("ids", type_=ARRAY(sa.BigInteger))), head.c.lease.is_not(None)
+)
+"""The live keys of leases. Partial index on head (lease, key)."""
+
 put_leases: ClauseElement = upsert(_insert_rows(lease, "lease"), lease)
 """Insert or replace leases. An id must not come twice."""
 

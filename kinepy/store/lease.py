@@ -4,7 +4,9 @@ All changes of leases go through the commit queue, so they are decided under the
 process ends a lease, it is ended once.
 """
 
-from collections.abc import Collection
+import asyncio
+from collections import Counter
+from collections.abc import Collection, Sequence
 from random import Random
 
 from kinepy.clock import Clock
@@ -18,7 +20,11 @@ from kinepy.revision import Revision
 from kinepy.settings import Settings
 
 SECOND_US = 1_000_000
-EXPIRED_AT_ONCE_MAX = 100
+EXPIRED_SEEN_MAX = 1024
+EXPIRED_AT_ONCE_MAX = 256
+KEY_BYTES = 1024
+"""What a key of a lease that ends adds to its batch: so that no commit deletes more than some ten thousand keys, unless
+one lease alone holds more."""
 
 
 class _LeaseWrite(Write):
@@ -75,11 +81,13 @@ def _start(draft: Draft, lease: int, ttl_s: int) -> Lease:
 class EndLease(_LeaseWrite):
     """Delete a lease and, in one revision, its keys."""
 
-    __slots__ = ("actor", "only_expired")
+    __slots__ = "only_expired"
 
-    def __init__(self, lease: int, *, only_expired: bool) -> None:
+    def __init__(self, lease: int, *, only_expired: bool, keys: int = 0) -> None:
+        """`keys` is how many it holds, as far as is known: batches are bounded by it."""
         super().__init__(lease)
         self.only_expired = only_expired
+        self.size_bytes += keys * KEY_BYTES
 
     @property
     def ending_lease(self) -> int | None:
@@ -166,10 +174,29 @@ class Leases:
 
     async def end_expired(self) -> None:
         """End the leases that have expired."""
+        while await self._end_some():
+            pass
+
+    async def _end_some(self) -> bool:
+        """End some of the leases that have expired; returns whether there are more."""
         async with self._driver.read() as tx:
-            rows = await tx.expired_leases(now_us=await tx.now_us(), limit=EXPIRED_AT_ONCE_MAX)
-        for row in rows:
-            try:
-                await self._committer.submit(EndLease(row.id, only_expired=True))
-            except LeaseNotFound:
-                continue
+            rows = await tx.expired_leases(now_us=await tx.now_us(), limit=EXPIRED_SEEN_MAX)
+            # Other processes see the same leases: each takes some by chance, so that few are tried twice.
+            chosen = self._random.sample(rows, EXPIRED_AT_ONCE_MAX) if _are_many(rows) else rows
+            held = Counter(lease for lease, _ in await tx.keys_of_leases([row.id for row in chosen]))
+        ends: list[asyncio.Future[object]] = []
+        try:
+            for row in chosen:
+                end = EndLease(row.id, only_expired=True, keys=held[row.id])
+                ends.append(self._committer.submit(end))  # noqa: PERF401  # what was queued must be known
+        finally:
+            # Also when the queue had no room for all of them.
+            outcomes = await asyncio.gather(*ends, return_exceptions=True)
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException) and not isinstance(outcome, LeaseNotFound):
+                raise outcome
+        return len(chosen) < len(rows)
+
+
+def _are_many(rows: Sequence[LeaseRow]) -> bool:
+    return len(rows) > EXPIRED_AT_ONCE_MAX

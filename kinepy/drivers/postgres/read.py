@@ -54,6 +54,9 @@ class PostgresReads(StatementReads):
     async def leases_of(self, ids: Collection[int]) -> Sequence[LeaseRow]:
         return [LeaseRow._make(row) for row in await self._fetch(bulk.leases_of, ids=list(ids))]
 
+    async def keys_of_leases(self, leases: Collection[int]) -> Sequence[tuple[int, bytes]]:
+        return [(row[0], row[1]) for row in await self._fetch(bulk.keys_of_leases, ids=list(leases))]
+
     async def _size_bytes(self) -> int:
         with translated():
             return int(await self._connection.fetchval(_OWN_TABLES, list(metadata.tables)) or 0)

@@ -91,6 +91,16 @@ class SqliteReads(StatementReads):
 
         return await self._connection.run(work)
 
+    async def keys_of_leases(self, leases: Collection[int]) -> Sequence[tuple[int, bytes]]:
+        wanted = tuple(leases)
+
+        def work(raw: sqlite3.Connection) -> list[tuple[int, bytes]]:
+            self._enter(raw)
+            text = PREPARED[statements.lease_keys].text
+            return [(lease, row[0]) for lease in wanted for row in raw.execute(text, (lease,))]
+
+        return await self._connection.run(work)
+
     async def _size_bytes(self) -> int:
         def work(raw: sqlite3.Connection) -> int:
             self._enter(raw)
