@@ -190,3 +190,19 @@ async def test_a_backup_is_used_with_a_write_ahead_log(path: Path) -> None:
         await append(driver, one_put(2).rows)
         assert Path(f"{path}.backup-wal").exists()
         assert await driver.current() == 3
+
+
+async def test_the_log_is_moved_beside_the_commits_and_begun_anew(tmp_path: Path) -> None:
+    async with opened(f"sqlite:///{tmp_path / 'a.db'}") as driver:
+        log, rows = Log(), 0
+        for _ in range(300):
+            for _ in range(20):
+                log.put(b"a", b"x" * 5000)
+            await append(driver, log.rows[rows:])
+            rows = len(log.rows)
+        async with driver.maintenance() as maintenance:
+            assert maintenance is not None
+            await maintenance.reclaim()
+        # Thirty megabytes went through a log of half as much, which SQLite itself would not have moved yet.
+        assert os.path.getsize(tmp_path / "a.db-wal") < 25_000_000
+        assert os.path.getsize(tmp_path / "a.db") > 28_000_000

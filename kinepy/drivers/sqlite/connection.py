@@ -22,10 +22,10 @@ Work = Callable[[sqlite3.Connection], T]
 
 SYNCHRONOUS: Final = ("OFF", "NORMAL", "FULL", "EXTRA")
 WAL_PAGES_MAX: Final = 16_000
-"""A commit that finds the write-ahead log longer moves it into the file: 64 MB."""
+"""A commit that finds the write-ahead log longer moves it into the file, if nobody else has done it before: 64 MB."""
 
 _WAL_BYTES_KEPT: Final = 64 * 1024 * 1024
-_CACHE_KIB: Final = {"writer": 16_384, "reader": 4096, "probe": 256, "migration": 4096}
+_CACHE_KIB: Final = {"writer": 16_384, "reader": 4096, "checkpoint": 256, "probe": 256, "migration": 4096}
 
 
 class Connection(Protocol):

@@ -11,6 +11,7 @@ from kinepy.clock import Clock
 from kinepy.drivers.base import DriverFacts, Maintenance, ReadTransaction, WriteTransaction
 from kinepy.drivers.lasting import to_the_end
 from kinepy.drivers.pool import Pool
+from kinepy.drivers.sqlite.checkpoint import Checkpointer
 from kinepy.drivers.sqlite.connection import Connection, InlineConnection, ThreadConnection, Work, connect_raw
 from kinepy.drivers.sqlite.errors import primary_name, translate
 from kinepy.drivers.sqlite.identity import FileIdentity, NoFile
@@ -58,6 +59,10 @@ class SqliteDriver:
                 await to_the_end(tx.rollback())
                 raise
             await to_the_end(tx.commit())
+        self._committed()
+
+    def _committed(self) -> None:
+        """A write transaction was committed."""
 
     @asynccontextmanager
     async def _holding_order(self) -> AsyncIterator[None]:
@@ -174,8 +179,15 @@ class FileDriver(SqliteDriver):
             wait_s=settings.statement_timeout_s,
         )
         self._data_version = self._read_data_version()
+        self._checkpointer = Checkpointer(
+            partial(connect_raw, path, settings, role="checkpoint"), self._holding_order
+        )
+
+    def _committed(self) -> None:
+        self._checkpointer.committed()
 
     async def close(self) -> None:
+        await self._checkpointer.close()
         async with self._order:
             if self._closed:
                 return
@@ -222,7 +234,8 @@ class FileDriver(SqliteDriver):
     @asynccontextmanager
     async def maintenance(self) -> AsyncIterator[Maintenance | None]:
         with file_lock(f"{self._path}-maintenance") as held:
-            yield SqliteMaintenance(self._transact, self._outside) if held else None
+            checkpoint = self._checkpointer.move
+            yield SqliteMaintenance(self._transact, self._outside, checkpoint=checkpoint) if held else None
 
     async def wait_for_append(self, *, timeout_s: float) -> bool:
         """Polls: the number moves on the writer's connection when another connection has committed."""

@@ -1,5 +1,6 @@
 """Compaction on SQLite."""
 
+import asyncio
 import fcntl
 import os
 import sqlite3
@@ -17,7 +18,7 @@ from kinepy.revision import Revision
 from kinepy.sql import writes
 
 _PAGES_A_STEP: Final = 256
-_CHECKPOINT_WAIT_MS: Final = 50
+_FREE_PAGES_KEPT: Final = 64
 
 
 @contextmanager
@@ -48,8 +49,10 @@ class SqliteMaintenance:
         self,
         transact: Callable[[Work[int]], Awaitable[int]],
         outside: Callable[[Work[int]], Awaitable[int]],
+        *,
+        checkpoint: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        self._transact, self._outside = transact, outside
+        self._transact, self._outside, self._checkpoint = transact, outside, checkpoint
 
     async def put_floor(self, prefix: bytes, revision: Revision) -> None:
         text = PREPARED[UPSERTS.raise_floor].text
@@ -74,21 +77,28 @@ class SqliteMaintenance:
 
     async def reclaim(self) -> None:
         while await self._outside(_vacuum_some) > 0:
-            pass
-        await self._outside(_checkpoint)
+            # Writes that wait have their turn first.
+            await asyncio.sleep(0)
+        if self._checkpoint is not None:
+            await self._checkpoint()
 
 
 def _vacuum_some(raw: sqlite3.Connection) -> int:
-    """Give some free pages back; returns how many are left."""
-    raw.execute(f"PRAGMA incremental_vacuum({_PAGES_A_STEP})").fetchall()
-    return int(raw.execute("PRAGMA freelist_count").fetchone()[0])
+    """Give some free pages back; returns how many more are to go.
+
+    A quarter of the file's pages may stay free: history that goes makes room for history that comes, and a file that
+    shrinks and grows all the time is written twice.
+    """
+    spare = _spare_pages(raw)
+    if spare <= 0:
+        return 0
+    raw.execute(f"PRAGMA incremental_vacuum({min(spare, _PAGES_A_STEP)})").fetchall()
+    left = _spare_pages(raw)
+    return left if left < spare else 0
 
 
-def _checkpoint(raw: sqlite3.Connection) -> int:
-    """Move the write-ahead log into the file and start it anew, unless readers need it for longer."""
-    raw.execute(f"PRAGMA busy_timeout = {_CHECKPOINT_WAIT_MS}")
-    try:
-        raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    finally:
-        raw.execute("PRAGMA busy_timeout = 0")
-    return 0
+def _spare_pages(raw: sqlite3.Connection) -> int:
+    free, pages = (
+        int(raw.execute(f"PRAGMA {name}").fetchone()[0]) for name in ("freelist_count", "page_count")
+    )
+    return free - (pages - free) // 3 - _FREE_PAGES_KEPT

@@ -1,0 +1,92 @@
+"""Moving the write-ahead log into the database file beside the commits, not inside one.
+
+SQLite itself does it in the COMMIT that finds the log too long, and everybody waits for it. Here a connection of its
+own copies most of the log while writes go on, and only the little that came meanwhile while none does: then the log is
+empty, and the next commit begins it anew.
+"""
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Final
+
+from kinepy.drivers.lasting import to_the_end
+from kinepy.drivers.sqlite.connection import WAL_PAGES_MAX, ThreadConnection
+from kinepy.errors import KinepyError
+
+log = logging.getLogger("kinepy")
+
+PAGES: Final = WAL_PAGES_MAX // 6
+"""How long the log gets, about: 10 MB. What is flushed to disk at once is what commits meanwhile wait behind."""
+_PAGES_A_COMMIT: Final = 64.0
+_ROUNDS_MAX: Final = 3
+_REST_PAGES: Final = 512
+
+
+class Checkpointer:
+    """Learns how many pages a commit adds, and moves the log when there are enough."""
+
+    def __init__(
+        self,
+        connect: Callable[[], sqlite3.Connection],
+        without_writes: Callable[[], AbstractAsyncContextManager[None]],
+    ) -> None:
+        self._connect, self._without_writes = connect, without_writes
+        self._connection: ThreadConnection | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._commits = 0
+        self._pages_a_commit = _PAGES_A_COMMIT
+        self._left = 0
+        self._closed = False
+
+    def committed(self) -> None:
+        """A commit was added to the log."""
+        self._commits += 1
+        if self._commits * self._pages_a_commit >= PAGES and self._task is None and not self._closed:
+            self._task = asyncio.get_running_loop().create_task(self._run())
+
+    async def _run(self) -> None:
+        try:
+            await self.move()
+        except KinepyError as error:
+            # The next commits try again, and SQLite itself does it when the log has become too long.
+            log.warning("checkpoint: %s", error)
+        finally:
+            self._task = None
+
+    async def move(self) -> None:
+        """Move the log into the file."""
+        commits, self._commits = self._commits, 0
+        pages, moved = await self._step()
+        if commits:
+            added = pages - self._left if pages >= self._left else pages
+            self._pages_a_commit = max(added / commits, 1.0)
+        for _ in range(_ROUNDS_MAX):
+            if pages - moved <= _REST_PAGES:
+                break
+            pages, moved = await self._step()
+        async with self._without_writes():
+            pages, moved = await self._step()
+        # When all of it was moved, and nobody reads it, the next commit begins it anew.
+        self._left = 0 if moved == pages else pages
+
+    async def _step(self) -> tuple[int, int]:
+        """Copy what can be copied without anybody waiting; returns the pages of the log, and how many are copied."""
+        if self._connection is None:
+            self._connection = await to_the_end(ThreadConnection.open(self._connect))
+        return await to_the_end(self._connection.run(_checkpoint))
+
+    async def close(self) -> None:
+        """Finish what is under way and close the connection."""
+        self._closed = True
+        if self._task is not None:
+            await asyncio.wait((self._task,))
+        if self._connection is not None:
+            await self._connection.close()
+
+
+def _checkpoint(raw: sqlite3.Connection) -> tuple[int, int]:
+    _, pages, moved = raw.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+    return max(pages, 0), max(moved, 0)
