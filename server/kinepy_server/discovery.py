@@ -204,8 +204,13 @@ def _entries(resource: Resource) -> list[Json]:
     }
     optional = ("shortNames", "categories", "storageVersionHash")
     own = {name: value for name, value in entry.items() if value or name not in optional}
-    subresources = sorted(resource.subresources.values(), key=lambda subresource: subresource.name)
-    return [own, *(_subresource_entry(resource, subresource) for subresource in subresources)]
+    return [own, *(_subresource_entry(resource, subresource) for subresource in _listed(resource))]
+
+
+def _listed(resource: Resource) -> Sequence[Subresource]:
+    """The subresources in order; those of custom resources have one of their own."""
+    found = list(resource.subresources.values())
+    return found if resource.shape is not None else sorted(found, key=lambda subresource: subresource.name)
 
 
 def _subresource_entry(resource: Resource, subresource: Subresource) -> Json:
@@ -267,7 +272,7 @@ def _aggregated_resource(resource: Resource) -> Json:
             ),
             "verbs": list(subresource.verbs),
         }
-        for subresource in sorted(resource.subresources.values(), key=lambda subresource: subresource.name)
+        for subresource in _listed(resource)
     ]
     optional = {
         "shortNames": list(resource.short_names),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from kinepy_server.apply.elements import Repeated, elements, is_leaf, is_plain_struct, is_scalar
+from kinepy_server.apply.elements import elements, is_leaf, is_misfit, is_plain_struct, is_scalar, Repeated
 from kinepy_server.apply.field_set import SELF, FieldSet
 from kinepy_server.schema.types import Kind, Property, Type
 
@@ -109,6 +109,8 @@ def _compare_value(
         or is_leaf(kind)
         or type(before) is Repeated
         or type(after) is Repeated
+        or is_misfit(kind, before)
+        or is_misfit(kind, after)
     ):
         # Null and empty are leaves: so one can be told from the other.
         found.written[element] = {}
@@ -156,7 +158,7 @@ def _compare_entries(
 
 def all_fields(kind: Type, value: Any, *, atomic: bool = False) -> FieldSet:
     """The fields of a value that did not exist before, the value itself among them."""
-    if atomic or not value or is_leaf(kind) or type(value) is Repeated:
+    if atomic or not value or is_leaf(kind) or type(value) is Repeated or is_misfit(kind, value):
         return {}
     found: FieldSet = {SELF: {}}
     if kind.kind is Kind.OBJECT:

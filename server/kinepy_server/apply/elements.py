@@ -31,6 +31,18 @@ def is_leaf(kind: Type) -> bool:
             return True
 
 
+def is_misfit(kind: Type, value: Any) -> bool:
+    """Whether a value is of another JSON type than its own: objects of custom types may be so until they are
+    validated, and when their type has changed."""
+    match kind.kind:
+        case Kind.OBJECT | Kind.MAP:
+            return value is not None and not isinstance(value, dict)
+        case Kind.LIST:
+            return value is not None and not isinstance(value, list)
+        case _:
+            return False
+
+
 def is_scalar(kind: Type) -> bool:
     """Whether values of a type have nothing inside."""
     return kind.kind not in _COMPOUND

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from kinepy_server.apply.elements import Repeated, elements, is_leaf, place_of
+from kinepy_server.apply.elements import Repeated, elements, is_leaf, is_misfit, place_of
 from kinepy_server.schema.types import Kind, Type
 
 
 def merge(kind: Type, live: Any, applied: Any, *, atomic: bool = False) -> Any:
     """What comes of a value when a configuration of it is applied. Changes neither; the result shares parts."""
-    if atomic or is_leaf(kind) or not (live or applied):
+    if atomic or is_leaf(kind) or not (live or applied) or is_misfit(kind, live):
         return applied
     if kind.kind is Kind.LIST:
         return _merge_elements(kind, live or [], applied or [])

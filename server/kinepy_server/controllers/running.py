@@ -7,6 +7,7 @@ import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
+from typing import TypeAlias
 
 from kinepy.errors import KinepyError, StoreClosed
 from kinepy_server.context import Context
@@ -17,12 +18,17 @@ from kinepy_server.controllers.events import expire_events
 from kinepy_server.controllers.garbage import collect_garbage
 from kinepy_server.controllers.leadership import Candidate
 from kinepy_server.controllers.namespaces import control_namespaces
+from kinepy_server.custom.cleaning import clean_definitions
+from kinepy_server.custom.following import following_definitions
 
 _log = logging.getLogger("kinepy.controllers")
 _RESTART_FIRST_S, _RESTART_MAX_S = 1.0, 30.0
 _HEALTHY_S = 60.0
 
-CONTROLLERS: Mapping[str, Callable[[Context], Awaitable[None]]] = {
+Controller: TypeAlias = Callable[[Context], Awaitable[None]]
+DEFINITIONS = "definitions"
+
+CONTROLLERS: Mapping[str, Controller] = {
     "clusterroles": gather_cluster_roles,
     "events": expire_events,
     "garbagecollector": collect_garbage,
@@ -37,12 +43,28 @@ ALL_CONTROLLERS = frozenset(CONTROLLERS)
 
 @asynccontextmanager
 async def running_controllers(context: Context, names: Collection[str]) -> AsyncIterator[None]:
-    """Make the bootstrap objects, then run the named controllers until the block ends."""
+    """Make the bootstrap objects, serve custom resources, and run the named controllers until the block ends.
+
+    Definitions are always looked after: the original does that itself too.
+    """
     await make_bootstrap_objects(context)
+    async with following_definitions(context) as serving:
+        async with _running(
+            context, names, {**CONTROLLERS, DEFINITIONS: partial(clean_definitions, serving=serving)}
+        ):
+            yield
+
+
+@asynccontextmanager
+async def _running(
+    context: Context, names: Collection[str], controllers: Mapping[str, Controller]
+) -> AsyncIterator[None]:
     candidate = Candidate(context.store, name=f"{socket.gethostname()} {os.getpid()}")
     tasks = [
-        asyncio.create_task(_keep_running(context, candidate, name), name=f"controller {name}")
-        for name in sorted(names)
+        asyncio.create_task(
+            _keep_running(context, candidate, name, act=controllers[name]), name=f"controller {name}"
+        )
+        for name in sorted({*names, DEFINITIONS})
         if name != "rootca" or context.served.root_ca
     ]
     try:
@@ -54,12 +76,12 @@ async def running_controllers(context: Context, names: Collection[str]) -> Async
         await candidate.close()
 
 
-async def _keep_running(context: Context, candidate: Candidate, name: str) -> None:
+async def _keep_running(context: Context, candidate: Candidate, name: str, *, act: Controller) -> None:
     clock, pause_s = context.clock, _RESTART_FIRST_S
     while True:
         started = clock.monotonic()
         try:
-            await candidate.lead(name, partial(_act, context, name))
+            await candidate.lead(name, partial(_act, context, name, act))
         except StoreClosed:
             return
         except KinepyError as error:
@@ -74,10 +96,10 @@ async def _keep_running(context: Context, candidate: Candidate, name: str) -> No
         pause_s = min(2 * pause_s, _RESTART_MAX_S)
 
 
-async def _act(context: Context, name: str) -> None:
+async def _act(context: Context, name: str, act: Controller) -> None:
     leading = context.controllers.leading
     leading[name] = True
     try:
-        await CONTROLLERS[name](context)
+        await act(context)
     finally:
         leading[name] = False

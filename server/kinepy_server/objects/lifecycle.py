@@ -111,8 +111,41 @@ class PodLifecycle(PlainLifecycle):
         return super().held(obj) or bool(obj["metadata"].get("deletionGracePeriodSeconds"))
 
 
+class DefinitionLifecycle(PlainLifecycle):
+    """Held until the objects that it defines are gone; who deletes it sees that it is (CRD-6)."""
+
+    FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
+
+    def begin(self, obj: JsonObject, *, now_us: int, grace_s: int | None) -> bool:
+        """The finalizer comes with the first delete."""
+        metadata = obj["metadata"]
+        if "deletionTimestamp" in metadata or self.FINALIZER in metadata.get("finalizers", ()):
+            return False
+        metadata["finalizers"] = [*metadata.get("finalizers", ()), self.FINALIZER]
+        return True
+
+    def mark(self, obj: JsonObject, *, now: str) -> None:
+        """Terminating, without a grace period."""
+        metadata = obj["metadata"]
+        if "deletionTimestamp" in metadata:
+            return
+        metadata["deletionTimestamp"] = now
+        conditions = (obj.get("status") or {}).get("conditions") or []
+        kept = [one for one in conditions if one.get("type") != "Terminating"]
+        message = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"
+        pending = {
+            "lastTransitionTime": now,
+            "message": message,
+            "reason": "InstanceDeletionPending",
+            "status": "True",
+            "type": "Terminating",
+        }
+        obj["status"] = {**(obj.get("status") or {}), "conditions": [*kept, pending]}
+
+
 PLAIN = PlainLifecycle()
 LIFECYCLES: Mapping[str, Lifecycle] = {
+    "/registry/apiextensions.k8s.io/customresourcedefinitions": DefinitionLifecycle(),
     "/registry/namespaces": NamespaceLifecycle(),
     "/registry/pods": PodLifecycle(),
 }

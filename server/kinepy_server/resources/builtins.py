@@ -1,9 +1,11 @@
 """The built-in resources: the data files, joined with what only code can say about a type."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from kinepy_server.custom.cautions import definition_cautions
+from kinepy_server.custom.definition_strategy import DefinitionStrategy
 from kinepy_server.data import table
 from kinepy_server.resources import autoscaling, events
 from kinepy_server.resources.cells import CELLS
@@ -30,6 +32,7 @@ STRATEGIES: Mapping[str, Strategy] = {
     "v1/namespaces": NamespaceStrategy(),
     "v1/secrets": SecretStrategy(),
     "v1/serviceaccounts": PlainStrategy(),
+    "apiextensions.k8s.io/v1/customresourcedefinitions": DefinitionStrategy(),
     "coordination.k8s.io/v1/leases": LeaseStrategy(),
     "events.k8s.io/v1/events": EventStrategy(),
 }
@@ -51,6 +54,10 @@ WARNINGS: Mapping[str, Mapping[str, str]] = {
     "batch/v1/jobs": {"orphaned": _JOB_ORPHANS},
     "v1/componentstatuses": dict.fromkeys(_VERBS, "v1 ComponentStatus is deprecated in v1.19+"),
     "v1/endpoints": dict.fromkeys(_VERBS, _ENDPOINTS_DEPRECATED),
+}
+
+CAUTIONS: Mapping[str, Callable[[JsonObject, JsonObject | None], Sequence[str]]] = {
+    "apiextensions.k8s.io/v1/customresourcedefinitions": definition_cautions,
 }
 
 _ONE_REPLICA = {"spec": {"replicas": 0}}
@@ -95,6 +102,7 @@ def _resource(key: str, entry: Mapping[str, Any]) -> Resource:
         create_on_update=entry["createOnUpdate"],
         delete_returns_object=entry["deleteReturnsObject"],
         has_generation=entry["hasGeneration"],
+        validates_finalizer_names=entry["group"] != "apiextensions.k8s.io",
         default_propagation=entry["defaultPropagation"],
         field_labels=field_labels(key, entry["fieldLabels"]),
         selects_namespace="metadata.namespace" in entry["fieldLabels"],
@@ -107,6 +115,7 @@ def _resource(key: str, entry: Mapping[str, Any]) -> Resource:
         warnings=WARNINGS.get(key, {}),
         sign=sign_request if key == "certificates.k8s.io/v1/certificatesigningrequests" else None,
         scaling=SCALINGS.get(key),
+        cautions=CAUTIONS.get(key),
         bookmark_values=BOOKMARK_VALUES.get(key, {}),
     )
 

@@ -191,6 +191,8 @@ class Resource:
     """What is true of the whole row of an object, such as that it has ended."""
     warnings: Mapping[str, str] = field(default_factory=dict)
     """Verb -> what to warn its client of; `orphaned` is for a delete that leaves dependents behind by default."""
+    cautions: Callable[[JsonObject, JsonObject | None], Sequence[str]] | None = None
+    """What the writer of an object is to be warned of; the second one is what it was before."""
     bookmark_values: JsonObject = field(default_factory=dict)
     """What bookmarks show besides the fields that are always shown."""
     shape: Shape | None = None

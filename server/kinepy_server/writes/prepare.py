@@ -54,6 +54,8 @@ def prepare_new(
     errors += strategy.validate_create(obj)
     if errors:
         raise invalid_object(resource, obj, errors)
+    if resource.cautions is not None:
+        warnings.extend(resource.cautions(obj, None))
     return encode(resource, obj)
 
 
@@ -88,6 +90,8 @@ def prepare_changed(
     errors += strategy.validate_update(new, old, subresource=writer.subresource)
     if errors:
         raise invalid_object(resource, new, errors)
+    if resource.cautions is not None:
+        warnings.extend(resource.cautions(new, old))
     value = encode(resource, new)
     if "deletionTimestamp" in stored and not lifecycle_of(resource).held(new):
         return Remove(value)

@@ -102,7 +102,7 @@ class _Rescaling:
         uid = metadata.get("uid", "")
         if uid and uid != old["metadata"]["uid"]:
             raise uid_conflict(resource, request, wanted=uid, stored=old["metadata"]["uid"])
-        check_version(resource, metadata, kv)
+        check_version(resource, metadata, kv, unconditional=True)
         errors = [*metadata_errors(self._scales, metadata), *self._scales.strategy.validate_create(scale)]
         if errors:
             raise invalid("Scale", "autoscaling", request.name, causes=causes_of(errors))

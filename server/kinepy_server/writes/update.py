@@ -102,8 +102,10 @@ def uid_conflict(resource: Resource, request: Request, *, wanted: str, stored: s
     return conflict(resource, request.name, why)
 
 
-def check_version(resource: Resource, metadata: JsonObject, kv: KeyValue) -> None:
-    """UPD-2, UPD-3: a resourceVersion must be the stored one; some types must have one."""
+def check_version(
+    resource: Resource, metadata: JsonObject, kv: KeyValue, *, unconditional: bool = False
+) -> None:
+    """UPD-2, UPD-3: a resourceVersion must be the stored one; some types must have one, unless `unconditional`."""
     name, text = metadata["name"], metadata.get("resourceVersion", "")
     try:
         version = parse_revision(text) if text else 0
@@ -112,7 +114,7 @@ def check_version(resource: Resource, metadata: JsonObject, kv: KeyValue) -> Non
     if version:
         if version != kv.mod_revision:
             raise modified(resource, name)
-    elif not resource.unconditional_update:
+    elif not resource.unconditional_update and not unconditional:
         cause = Cause(
             "FieldValueInvalid",
             "Invalid value: 0: must be specified for an update",

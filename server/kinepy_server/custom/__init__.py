@@ -1,0 +1,1 @@
+"""Custom resources: what CustomResourceDefinitions make of the server."""
