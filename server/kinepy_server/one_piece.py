@@ -18,19 +18,21 @@ class OnePiece:
         self._transport = transport
         self._head: bytes | None = b""
 
-    def write(self, data: bytes) -> None:
-        """Write, but keep the head."""
+    def write(self, data: bytes | memoryview) -> None:
+        """Write, but keep the head, which is bytes."""
         head = self._head
-        if head is None or data.startswith(b"HTTP/1.1 100 "):
+        if head is None:
             self._transport.write(data)
-        elif not head:
-            self._head = data
-        else:
+        elif head:
             self._head = None
             if len(data) <= JOINED_BYTES_MAX:
                 self._transport.write(head + data)
             else:
                 self._transport.writelines((head, data))
+        elif isinstance(data, bytes) and not data.startswith(b"HTTP/1.1 100 "):
+            self._head = data
+        else:
+            self._transport.write(data)
 
     def close(self) -> None:
         """Close after what was written."""
