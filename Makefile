@@ -2,6 +2,7 @@
 # make test   set up everything, then run all tests (ARGS="tests/cli" and so on)
 # make check  format, lint, types, import contracts, size limits
 # make bench  measure
+# make chaos  real faults for longer, by a seed of the moment (KINEPY_SEED=7 and so on)
 # make soak   simulate with seed after seed until interrupted (ARGS="--seed 8142" and so on)
 
 VENV := .venv
@@ -9,7 +10,7 @@ BIN := $(VENV)/bin
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check format bench soak clean
+.PHONY: help setup run test check format bench soak chaos clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -57,6 +58,15 @@ bench: $(VENV)/.dev-stamp
 
 soak: $(VENV)/.dev-stamp
 	$(BIN)/python -m tests.simulation --soak $(ARGS)
+
+chaos: export KINEPY_SEED ?= $(shell date +%s)
+chaos: export KINEPY_STRIKES ?= 30
+chaos: export KINEPY_KILLS ?= 20
+chaos: export KINEPY_LINCHECK_SECONDS ?= 120
+chaos: export KINEPY_WRITERS_SECONDS ?= 20
+chaos: $(VENV)/.dev-stamp
+	@echo "KINEPY_SEED=$$KINEPY_SEED"
+	$(BIN)/python -m pytest tests/faults $(ARGS)
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

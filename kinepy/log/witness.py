@@ -7,6 +7,7 @@ tells that it once stood further.
 import fcntl
 import logging
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, Self
@@ -17,6 +18,9 @@ from kinepy.revision import Revision
 log = logging.getLogger("kinepy")
 
 SYNC_INTERVAL_S: Final = 1.0
+SAW_WAIT_S: Final = 0.005
+OPEN_WAIT_S: Final = 1.0
+_PAUSE_S: Final = 0.0001
 _HEAD: Final = b"kinepy witness 1\nstore "
 _STORE_BYTES: Final = 36
 _SEEN_BYTES: Final = 20
@@ -43,7 +47,7 @@ class Witness:
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
-                with _locked(descriptor):
+                with _locked(descriptor, wait_s=OPEN_WAIT_S):
                     return cls(path, descriptor, _read_or_begin(path, descriptor, store_id))
             except BaseException:
                 os.close(descriptor)
@@ -59,7 +63,9 @@ class Witness:
             return
         self.seen = revision
         try:
-            with _locked(self._descriptor):
+            # Without the lock where another process is stopped with it: a number that comes too late from there is
+            # raised by the next commit.
+            with _locked(self._descriptor, wait_s=SAW_WAIT_S):
                 # Another process of the same folder may have seen more.
                 if int(os.pread(self._descriptor, _SEEN_BYTES, _SEEN_AT)) < revision:
                     os.pwrite(self._descriptor, b"%020d" % revision, _SEEN_AT)
@@ -87,12 +93,23 @@ class Witness:
 
 
 @contextmanager
-def _locked(descriptor: int) -> Iterator[None]:
-    fcntl.flock(descriptor, fcntl.LOCK_EX)
+def _locked(descriptor: int, *, wait_s: float) -> Iterator[None]:
+    """Hold the lock, or go on without it after `wait_s`: whoever holds it does so for microseconds, or is stopped."""
+    deadline = time.monotonic() + wait_s
+    while not _try_lock(descriptor) and time.monotonic() < deadline:
+        time.sleep(_PAUSE_S)
     try:
         yield
     finally:
         fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+
+def _try_lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _read_or_begin(path: str, descriptor: int, store_id: str) -> Revision:

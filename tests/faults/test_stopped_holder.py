@@ -62,6 +62,19 @@ def test_over_http_the_others_answer_503_and_go_on_when_it_is_gone(tmp_path: Pat
         client.create("a")
 
 
+async def test_who_stands_still_with_the_witness_is_passed(tmp_path: Path) -> None:
+    witness = str(tmp_path / "witness")
+    async with open_store(f"sqlite:///{tmp_path / 'a.db'}", Settings(witness_path=witness)) as store:
+        descriptor = os.open(witness, os.O_RDWR)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            async with asyncio.timeout(SLACK_S):
+                made = await store.put(b"a", b"0")
+            assert b"seen %020d\n" % made.mod_revision in Path(witness).read_bytes()
+        finally:
+            os.close(descriptor)
+
+
 async def test_who_stands_still_at_the_head_of_the_queue_is_passed(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     async with open_store(f"sqlite:///{path}") as store:
