@@ -4,10 +4,12 @@ Documents are made from the type tables when first asked for, once per registry.
 hash may be kept for ever.
 """
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from email.utils import formatdate
 from functools import lru_cache
 from hashlib import sha512
+from weakref import WeakKeyDictionary
 
 import orjson
 
@@ -17,6 +19,7 @@ from kinepy_server.openapi_schemas import component_schemas, full_name, schema_o
 from kinepy_server.openapi_v2 import openapi_v2_page
 from kinepy_server.request import Request
 from kinepy_server.resources.registry import Registry
+from kinepy_server.resources.resource import Resource
 from kinepy_server.response import TEXT, Response
 from kinepy_server.seams import Page
 from kinepy_server.version import GIT_VERSION
@@ -32,7 +35,7 @@ def openapi_pages() -> Sequence[Page]:
 
 async def handle_index(context: Context, request: Request) -> Response:
     """The address of every document. It is JSON, but the original calls it text."""
-    body = _index(context.registry)
+    body = await asyncio.to_thread(_index, context.registry)
     etag = f'"{_hash(body)}"'
     headers = {"ETag": etag, "Vary": "Accept"}
     return _unless_known(request, Response(200, body, TEXT, headers, verbatim=True))
@@ -45,8 +48,8 @@ async def handle_document(context: Context, request: Request) -> Response:
         return await handle_index(context, request)
     if path not in dict(_group_versions(context.registry)):
         return Response(404, b"", "", verbatim=True)
-    body = _document(context.registry, path)
-    right, asked = _hash(body), request.parameter("hash")
+    body, right = await asyncio.to_thread(_document, context.registry, path)
+    asked = request.parameter("hash")
     if asked and asked != right:
         return Response(301, b"", TEXT, {"Location": f"{BASE}/{path}?hash={right}"}, verbatim=True)
     headers = {"ETag": f'"{right}"', "Vary": "Accept"}
@@ -78,15 +81,28 @@ def _group_versions(registry: Registry) -> Iterator[tuple[str, tuple[str, str]]]
 @lru_cache(maxsize=4)
 def _index(registry: Registry) -> bytes:
     paths = {
-        path: {"serverRelativeURL": f"{BASE}/{path}?hash={_hash(_document(registry, path))}"}
+        path: {"serverRelativeURL": f"{BASE}/{path}?hash={_document(registry, path)[1]}"}
         for path, _ in sorted(_group_versions(registry))
     }
     return orjson.dumps({"paths": paths})
 
 
-@lru_cache(maxsize=256)
-def _document(registry: Registry, path: str) -> bytes:
-    resources = registry.resources(*dict(_group_versions(registry))[path])
+_documents: WeakKeyDictionary[Registry, dict[str, tuple[bytes, str]]] = WeakKeyDictionary()
+"""Documents and their hashes, by what serves their group: a change of one group leaves those of the others."""
+
+
+def _document(registry: Registry, path: str) -> tuple[bytes, str]:
+    kind, *group, version = path.split("/")
+    owner = registry.owner(group[0] if kind == "apis" else "")
+    known = _documents.setdefault(owner, {})
+    found = known.get(path)
+    if found is None:
+        body = _described(owner.resources(group[0] if group else "", version))
+        found = known[path] = (body, _hash(body))
+    return found
+
+
+def _described(resources: Sequence[Resource]) -> bytes:
     kinds = [subresource_kind(r, subresource) for r in resources for subresource in r.subresources.values()]
     others = [OPTIONS, STATUS, *filter(None, map(schema_of_kind, kinds))]
     schemas = component_schemas(resources, others) | {full_name(PATCH): {"type": "object"}}

@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 from kinepy_server.negotiate import MEDIA_TYPES
 from kinepy_server.openapi_schemas import list_schema, reference, schema_of_kind
-from kinepy_server.patch.formats import FORMATS
+from kinepy_server.patch.formats import FORMATS, STRATEGIC_MERGE_PATCH
 from kinepy_server.resources.resource import Resource, Subresource
 
 Json: TypeAlias = dict[str, Any]
@@ -130,7 +130,8 @@ def _request_body(resource: Resource, verb: str, kind: Json) -> Json:
         case "create" | "update":
             return {"required": True, "content": {"*/*": {"schema": _own(resource, kind)}}}
         case "patch":
-            content = {media_type: {"schema": reference(PATCH)} for media_type in FORMATS}
+            formats = [one for one in FORMATS if resource.strategic_merge or one != STRATEGIC_MERGE_PATCH]
+            content = {media_type: {"schema": reference(PATCH)} for media_type in formats}
             return {"required": True, "content": content}
         case "delete" | "deletecollection":
             return {"content": {"*/*": {"schema": reference(OPTIONS)}}}

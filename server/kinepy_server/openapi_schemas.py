@@ -20,13 +20,14 @@ _SPECIAL: Mapping[Kind, Json] = {
 }
 _ANYTHING = "apiextensions.v1.JSON"
 """Special types named so are any JSON, or one of two shapes; the others that no schema describes are objects."""
-_LIST_META = "meta.v1.ListMeta"
+_LIST_META, _OBJECT_META = "meta.v1.ListMeta", "meta.v1.ObjectMeta"
 
 
 def full_name(schema: str) -> str:
-    """The OpenAPI name of a schema: `io.k8s.api.core.v1.ConfigMap` for `v1.ConfigMap`."""
+    """The OpenAPI name of a schema: `io.k8s.api.core.v1.ConfigMap` for `v1.ConfigMap`. Those of custom resources
+    are whole already."""
     prefix, _, name = schema.rpartition(".")
-    return f"{table('schemas')['prefixes'][prefix]}.{name}"
+    return f"{table('schemas')['prefixes'].get(prefix, prefix)}.{name}"
 
 
 def reference(schema: str) -> Json:
@@ -60,7 +61,12 @@ def component_schemas(resources: Iterable[Resource], others: Iterable[str]) -> J
     made: dict[str, Json] = {}
     open_names = [*others]
     for resource in resources:
-        open_names += [resource.schema, _LIST_META]
+        open_names.append(_LIST_META)
+        if resource.shape is None:
+            open_names.append(resource.schema)
+        else:
+            made[resource.schema] = resource.shape.openapi()
+            open_names.append(_OBJECT_META)
         if resource.list_kind:
             made[full_name(list_schema(resource))] = _list(resource)
     seen: set[str] = set()

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from kinepy_server.apply.elements import elements, is_leaf, is_misfit, is_plain_struct, is_scalar, Repeated
+from kinepy_server.apply.elements import Repeated, elements, is_leaf, is_misfit, is_plain_struct, is_scalar
 from kinepy_server.apply.field_set import SELF, FieldSet
 from kinepy_server.schema.types import Kind, Property, Type
 

@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 import orjson
 
-from kinepy_server.custom.rules import rule_errors
+from kinepy_server.cel import check_rules
 from kinepy_server.custom.structure_checks import structure_errors
 from kinepy_server.resources.checks.causes import (
     Key,
@@ -47,7 +47,7 @@ def openapi_errors(schema: Schema, path: Path, *, has_status: bool) -> list[Fiel
         errors += structure or list(_defaults(schema, path))
     errors += keywords
     found = list(dict.fromkeys(errors))
-    return found or rule_errors(schema, path_text(path))
+    return found or check_rules(schema, path=path_text(path))
 
 
 def _root(schema: Schema, path: Path, *, has_status: bool) -> Iterator[FieldError]:

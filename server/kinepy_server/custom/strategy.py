@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from kinepy_server.custom.rules import Rules
+from kinepy_server.cel import Rules, compile_rules
 from kinepy_server.resources.resource import FieldError, JsonObject
 from kinepy_server.schema.structural import Structural
 
@@ -39,7 +39,7 @@ class CustomStrategy:
 
     def _rules_of(self, structural: Structural) -> Rules:
         if self._rules is None:
-            self._rules = Rules(structural.schema)
+            self._rules = compile_rules(structural.schema)
         return self._rules
 
     def default(self, new: JsonObject) -> None:
@@ -95,7 +95,7 @@ class CustomStrategy:
             return errors
         if any(error.reason in _BLOCKING for error in errors):
             return [*errors, _NOT_CHECKED]
-        return [*errors, *rules.errors(new, old)]
+        return [*errors, *rules.validate(new, old)]
 
 
 def _keep(new: JsonObject, old: JsonObject, name: str) -> None:

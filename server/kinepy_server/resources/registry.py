@@ -35,6 +35,7 @@ class Registry:
         """`kinds` names every kind of each apiVersion that the original knows, served here or not. `unserved` are
         stored, but not served."""
         self._parts: Mapping[str, Registry] = {}
+        self._base: Registry = self
         self._unserved = tuple(unserved)
         self._by_path = {(r.group, r.version, r.plural): r for r in resources}
         self._groups = {group.name: group for group in groups}
@@ -49,6 +50,10 @@ class Registry:
         whole = copy(self)
         whole._parts = {name: parts[name] for name in sorted(parts) if name not in self._groups}
         return whole
+
+    def owner(self, group: str) -> "Registry":
+        """The part that serves a group, or the registry without parts: what is computed of it lasts as long as it."""
+        return self._parts.get(group, self._base)
 
     def part(self, group: str) -> "Registry | None":
         """The part that serves a group; None for a group of the registry itself."""
