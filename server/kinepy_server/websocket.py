@@ -38,7 +38,9 @@ class WebSocketAsHttp:
         if message["type"] == "http.response.start":
             await self._start(message)
         elif not self._open:
-            await self._send({**message, "type": "websocket.http.response.body"})
+            await self._send(
+                {**message, "type": "websocket.http.response.body", "body": bytes(message.get("body", b""))}
+            )
         else:
             for frame in self._frames(message.get("body", b"")):
                 await self._send({"type": "websocket.send", **frame})

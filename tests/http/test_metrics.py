@@ -97,6 +97,12 @@ NAMES = [
     "apiserver_request_duration_seconds_bucket",
     "apiserver_terminated_watchers_total",
     "watch_cache_capacity",
+    "apiserver_current_inflight_requests",
+    "apiserver_current_inqueue_requests",
+    "apiserver_flowcontrol_rejected_requests_total",
+    "kinepy_inflight_bytes",
+    "kinepy_connections",
+    "kinepy_connections_refused_total",
 ]
 
 

@@ -14,6 +14,7 @@ from kinepy_server.cli.identity import Identity, prepare
 from kinepy_server.cli.listening import bind
 from kinepy_server.cli.places import ensure_folder
 from kinepy_server.cli.plan import Plan
+from kinepy_server.flow.connections import raise_open_files
 
 READY = "kinepy is serving on {url}"
 
@@ -21,6 +22,7 @@ READY = "kinepy is serving on {url}"
 def run(plan: Plan) -> None:
     """Serve until SIGTERM or SIGINT. Raises errors that `problems` explains."""
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    raise_open_files()
     # The port comes first: who cannot have it changes nothing in the data folder of a server that runs.
     sock = bind(plan.host, plan.port, shared=plan.workers > 1)
     plan = replace(plan, port=sock.getsockname()[1])
