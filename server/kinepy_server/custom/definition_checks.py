@@ -44,7 +44,8 @@ _SHARED = {
 }
 """Members of versions -> where they are when all versions have the same."""
 _VERSION_MEMBERS = (
-    ("Name", "name", ""), ("Served", "served", False), ("Storage", "storage", False), ("Deprecated", "deprecated", False),
+    ("Name", "name", ""), ("Served", "served", False), ("Storage", "storage", False),
+    ("Deprecated", "deprecated", False),
     ("DeprecationWarning", "deprecationWarning", None), ("Schema", "schema", None),
     ("Subresources", "subresources", None), ("AdditionalPrinterColumns", "additionalPrinterColumns", None),
     ("SelectableFields", "selectableFields", None),
@@ -173,9 +174,8 @@ def _names(spec: JsonObject) -> Iterator[FieldError]:
 
 def _missing_schemas(layout: _Layout) -> Iterator[FieldError]:
     for index, version in enumerate(layout.versions):
-        if not (version.get("schema") or {}).get("openAPIV3Schema"):
-            if (version.get("schema") or {}).get("openAPIV3Schema") is None:
-                yield required(((((SPEC, "versions"), index), "schema"), "openAPIV3Schema"))
+        if (version.get("schema") or {}).get("openAPIV3Schema") is None:
+            yield required(((((SPEC, "versions"), index), "schema"), "openAPIV3Schema"))
 
 
 def _versions(layout: _Layout) -> Iterator[FieldError]:
@@ -352,5 +352,6 @@ def _approval(new: JsonObject) -> Iterator[FieldError]:
         detail = f'protected groups must have approval annotation "{APPROVAL}", {see}'
         yield required(here, detail)
     elif not value.startswith(("unapproved", "https://", "http://")):
-        detail = f'protected groups must have approval annotation "{APPROVAL}" with either a URL or a reason starting with "unapproved", {see}'
+        how = 'with either a URL or a reason starting with "unapproved"'
+        detail = f'protected groups must have approval annotation "{APPROVAL}" {how}, {see}'
         yield invalid(here, value, detail)

@@ -48,7 +48,7 @@ class Follower:
         """Watch, then read what there is."""
         await self.close()
         self._watch = self._store.watch(DEFINITIONS)
-        left, keys = DEFINITIONS, set()
+        left, keys = DEFINITIONS, set[bytes]()
         while True:
             page = await self._store.range(left, limit=_PAGE_KEYS)
             keys.update(kv.key for kv in page.items)

@@ -1,6 +1,6 @@
 """What a schema may say (CRD-10), beside being structural: types, lists, patterns, defaults."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import orjson
@@ -10,6 +10,7 @@ from kinepy_server.custom.structure_checks import structure_errors
 from kinepy_server.resources.checks.causes import (
     Key,
     Path,
+    duplicate,
     forbidden,
     invalid,
     path_text,
@@ -130,10 +131,10 @@ def _pattern(pattern: str, path: Path) -> Iterator[FieldError]:
         yield invalid(path, pattern, f"must be a valid regular expression, but isn't: {error}")
 
 
-def _must_be(kind: str, schema: Schema, path: Path, name: str) -> Iterator[FieldError]:
+def _must_be(kind: str, schema: Schema, path: Path, *, because: str) -> Iterator[FieldError]:
     found = schema.get("type") or ""
     if found != kind:
-        detail = f"must be {kind} if {name} is specified"
+        detail = f"must be {kind} if {because} is specified"
         yield required((path, "type"), detail) if not found else invalid((path, "type"), found, detail)
 
 
@@ -142,7 +143,7 @@ def _map_type(schema: Schema, path: Path) -> Iterator[FieldError]:
     value = schema.get(name)
     if not value:
         return
-    yield from _must_be("object", schema, path, name)
+    yield from _must_be("object", schema, path, because=name)
     if value not in _MAP_TYPES:
         yield unsupported((path, name), value, _MAP_TYPES)
 
@@ -151,7 +152,7 @@ def _list_type(schema: Schema, path: Path) -> Iterator[FieldError]:
     name, keys_name = "x-kubernetes-list-type", "x-kubernetes-list-map-keys"
     value, keys = schema.get(name), schema.get(keys_name) or ()
     if value:
-        yield from _must_be("array", schema, path, name)
+        yield from _must_be("array", schema, path, because=name)
         if value not in _LIST_TYPES:
             yield unsupported((path, name), value, _LIST_TYPES)
     if keys and value != "map":
@@ -166,32 +167,33 @@ def _list_type(schema: Schema, path: Path) -> Iterator[FieldError]:
         yield from _set(schema["items"], (path, "items"))
 
 
-def _keyed(schema: Schema, path: Path, keys: Any) -> Iterator[FieldError]:
+def _keyed(schema: Schema, path: Path, keys: Sequence[str]) -> Iterator[FieldError]:
     items, here = schema["items"], (path, "items")
     if items.get("type") != "object":
         detail = "must be object if parent array's x-kubernetes-list-type is map"
         yield invalid((here, "type"), items.get("type", ""), detail)
-    seen = set()
     for index, key in enumerate(keys):
         place = ((path, "x-kubernetes-list-map-keys"), index)
         inner = (items.get("properties") or {}).get(key)
-        if key in seen:
-            yield FieldError(
-                path_text(place), "FieldValueDuplicate", f"Duplicate value: {orjson.dumps(key).decode()}"
-            )
-        seen.add(key)
-        if inner is None:
+        if key in keys[:index]:
+            yield duplicate(place, key)
+        elif inner is None:
             yield invalid(place, key, "entries must all be names of item properties")
-            continue
-        if inner.get("type") not in _KEY_TYPES and not inner.get(INT_OR_STRING):
-            detail = "must be a scalar type if parent array's x-kubernetes-list-type is map"
-            yield invalid((((here, "properties"), Key(key)), "type"), inner.get("type", ""), detail)
-        if inner.get("nullable"):
-            detail = "this property is in x-kubernetes-list-map-keys, so it cannot be nullable"
-            yield forbidden((((here, "properties"), Key(key)), "nullable"), detail)
-        if inner.get("default") is None and key not in (items.get("required") or ()):
-            detail = "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property"
-            yield required((((here, "properties"), Key(key)), "default"), detail)
+        else:
+            yield from _key(
+                inner, ((here, "properties"), Key(key)), needed=key in (items.get("required") or ())
+            )
+
+
+def _key(schema: Schema, path: Path, *, needed: bool) -> Iterator[FieldError]:
+    which = "this property is in x-kubernetes-list-map-keys, so it"
+    if schema.get("type") not in _KEY_TYPES and not schema.get(INT_OR_STRING):
+        detail = "must be a scalar type if parent array's x-kubernetes-list-type is map"
+        yield invalid((path, "type"), schema.get("type", ""), detail)
+    if schema.get("nullable"):
+        yield forbidden((path, "nullable"), f"{which} cannot be nullable")
+    if schema.get("default") is None and not needed:
+        yield required((path, "default"), f"{which} must have a default or be a required property")
 
 
 def _set(items: Schema, path: Path) -> Iterator[FieldError]:

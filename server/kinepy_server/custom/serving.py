@@ -27,6 +27,11 @@ class _Served:
     resources: list[Resource]
     unserved: list[Resource]
 
+    def stands_for(self, definition: Definition, names: Names) -> bool:
+        """Whether what is served is what a later state of the definition asks for."""
+        known = self.definition
+        return (known.created, known.mark, self.names) == (definition.created, definition.mark, names)
+
     @property
     def stored(self) -> Resource | None:
         """The resource in whose version objects are stored."""
@@ -128,10 +133,9 @@ class Serving:
     def _serve(self, state: _GroupState, definition: Definition, names: Names) -> list[Life]:
         """Serve a definition; the life that has ended thereby, if one has."""
         before = state.served.get(definition.key)
-        if before is not None and before.definition.created == definition.created:
-            if before.definition.mark == definition.mark and before.names == names:
-                before.definition, before.life.deleting = definition, definition.deleting
-                return []
+        if before is not None and before.stands_for(definition, names):
+            before.definition, before.life.deleting = definition, definition.deleting
+            return []
         life = self._new_life(definition)
         resources, unserved = resources_of(definition, names, life)
         state.served[definition.key] = _Served(definition, names, life, resources, unserved)

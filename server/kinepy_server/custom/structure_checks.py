@@ -14,6 +14,7 @@ _COMBINED = ("allOf", "anyOf", "oneOf")
 _EMPTY_INSIDE = ("type", "title", "description", "default")
 _FALSE_INSIDE = ("nullable", EMBEDDED, INT_OR_STRING)
 _UNDEFINED_INSIDE = (
+    "additionalProperties",
     PRESERVES, "x-kubernetes-list-type", "x-kubernetes-map-type", "x-kubernetes-validations",
 )  # fmt: skip
 _INTEGER_OR_STRING = ({"type": "integer"}, {"type": "string"})
@@ -30,7 +31,7 @@ def _node(schema: Schema, path: Path, level: str) -> Iterator[FieldError]:
     yield from _head(schema, path, level)
     for name in _COMBINED:
         for index, part in enumerate(schema.get(name) or ()):
-            if not _is_int_or_string(schema, name, index, part):
+            if not (schema.get(INT_OR_STRING) and _is_int_or_string(schema, name, index)):
                 yield from _nested(part, ((path, name), index), (schema, path))
     if isinstance(schema.get("not"), Mapping):
         yield from _nested(schema["not"], (path, "not"), (schema, path))
@@ -75,8 +76,8 @@ def _head(schema: Schema, path: Path, level: str) -> Iterator[FieldError]:
     properties: Mapping[str, Schema] = schema.get("properties") or {}
     for name in ("kind", "apiVersion"):
         if name in properties and properties[name].get("type") != "string":
-            here = ((path, "properties"), Key(name)), "type"
-            yield invalid(here, properties[name].get("type", ""), "must be string")
+            place = ((path, "properties"), Key(name)), "type"
+            yield invalid(place, properties[name].get("type", ""), "must be string")
     if "metadata" in properties:
         metadata, here = properties["metadata"], ((path, "properties"), Key("metadata"))
         if metadata.get("type") not in ("object", None):
@@ -91,13 +92,11 @@ def _restricts_names_alone(metadata: Schema) -> bool:
     return not others and (metadata.get("properties") or {}).keys() <= {"name", "generateName"}
 
 
-def _is_int_or_string(schema: Schema, name: str, index: int, part: Schema) -> bool:
+def _is_int_or_string(schema: Schema, name: str, index: int) -> bool:
     """The two ways in which int-or-string is written for clients that do not know it."""
-    if not schema.get(INT_OR_STRING):
-        return False
     if name == "anyOf":
         return _says_int_or_string(schema["anyOf"])
-    return name == "allOf" and index == 0 and _says_int_or_string(part.get("anyOf") or ())
+    return name == "allOf" and index == 0 and _says_int_or_string(schema["allOf"][0].get("anyOf") or ())
 
 
 def _says_int_or_string(parts: Sequence[Schema]) -> bool:
@@ -106,17 +105,10 @@ def _says_int_or_string(parts: Sequence[Schema]) -> bool:
 
 def _nested(schema: Schema, path: Path, outer: tuple[Schema | None, Path]) -> Iterator[FieldError]:
     """A value validation: it says nothing about structure, and of nothing that the structure does not say."""
-    for name in _EMPTY_INSIDE:
-        if schema.get(name) not in (None, ""):
-            yield forbidden((path, name), "must be empty to be structural")
-    for name in _FALSE_INSIDE:
-        if schema.get(name):
-            yield forbidden((path, name), "must be false to be structural")
-    for name in _UNDEFINED_INSIDE:
-        if schema.get(name):
-            yield forbidden((path, name), "must be undefined to be structural")
-    if schema.get("additionalProperties") is not None:
-        yield forbidden((path, "additionalProperties"), "must be undefined to be structural")
+    for names, what in ((_EMPTY_INSIDE, "empty"), (_FALSE_INSIDE, "false"), (_UNDEFINED_INSIDE, "undefined")):
+        for name in names:
+            if schema.get(name) not in (None, "", False, []):
+                yield forbidden((path, name), f"must be {what} to be structural")
     yield from _nested_members(schema, path, outer)
     for name in _COMBINED:
         for index, part in enumerate(schema.get(name) or ()):
@@ -128,7 +120,7 @@ def _nested(schema: Schema, path: Path, outer: tuple[Schema | None, Path]) -> It
 def _nested_members(schema: Schema, path: Path, outer: tuple[Schema | None, Path]) -> Iterator[FieldError]:
     described, place = outer
     for name, inner in (schema.get("properties") or {}).items():
-        here: Path = ((path, "properties"), Key(name))
+        here = ((path, "properties"), Key(name))
         found = _member(described, name)
         if found is None:
             yield _undescribed(((place, "properties"), Key(name)), here)

@@ -7,7 +7,7 @@ from typing import Any
 from kinepy_server.resources.resource import FieldError
 from kinepy_server.schema.structural_check import checker
 from kinepy_server.schema.structural_default import any_defaults, filler
-from kinepy_server.schema.structural_errors import ROOT, UNKNOWN, Place, schema_errors
+from kinepy_server.schema.structural_errors import UNKNOWN, Place, schema_errors
 from kinepy_server.schema.structural_lists import Finder, repeat_finder
 from kinepy_server.schema.structural_prune import PRESERVES, Pruner, pruner
 from kinepy_server.schema.structural_types import object_type
@@ -70,12 +70,12 @@ class Structural:
 
     def errors(self, value: Any, old: Any = UNKNOWN) -> list[FieldError]:
         """What is wrong with an object. On update, what has not changed since `old` is not looked at."""
-        return [] if self._is_valid(value) else schema_errors(self.schema, value, ROOT, old)
+        return [] if self._is_valid(value) else schema_errors(self.schema, value, Place("", "", old))
 
     def part_errors(self, name: str, value: Any, old: Any = UNKNOWN) -> list[FieldError]:
         """As `errors`, of one member alone: messages then name what is in it without it."""
         part = (self.schema.get("properties") or {}).get(name)
-        return schema_errors(part, value, Place(name, ""), old) if isinstance(part, Mapping) else []
+        return schema_errors(part, value, Place(name, "", old)) if isinstance(part, Mapping) else []
 
     def repeated(self, value: Any) -> list[FieldError]:
         """The elements that sets and keyed lists have twice."""

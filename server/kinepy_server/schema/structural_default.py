@@ -22,32 +22,44 @@ def _nothing(value: Any) -> None:
 
 
 def _filler(schema: Schema) -> Filler | None:
-    properties: Mapping[str, Schema] = schema.get("properties") or {}
-    additional, items = schema.get("additionalProperties"), schema.get("items")
-    if not properties and not isinstance(additional, Mapping) and not isinstance(items, Mapping):
-        return None
-    defaults = [(name, _copier(p["default"])) for name, p in properties.items() if has_default(p)]
-    children = [(name, child) for name, p in properties.items() if (child := _filler(p)) is not None]
-    nullable = frozenset(name for name, p in properties.items() if p.get("nullable"))
-    made = dict(defaults)
-    rest = _members(additional) if isinstance(additional, Mapping) else None
-    element = _elements(items) if isinstance(items, Mapping) else None
+    members, items = _of_members(schema), schema.get("items")
+    if not isinstance(items, Mapping):
+        return members
+    element = _elements(items)
 
     def fill(value: Any) -> None:
-        if type(value) is dict:
-            for name, copy in defaults:
-                if name not in value:
-                    value[name] = copy()
-            if None in value.values():
-                _settle_nulls(value, properties, nullable=nullable, defaults=made)
-            for name, child in children:
-                member = value.get(name)
-                if member is not None:
-                    child(member)
-            if rest is not None:
-                rest(value, properties)
-        elif type(value) is list and element is not None:
+        if type(value) is list:
             element(value)
+        elif members is not None:
+            members(value)
+
+    return fill
+
+
+def _of_members(schema: Schema) -> Filler | None:
+    properties: Mapping[str, Schema] = schema.get("properties") or {}
+    additional = schema.get("additionalProperties")
+    rest = _members(additional) if isinstance(additional, Mapping) else None
+    if not properties and rest is None:
+        return None
+    defaults = {name: _copier(p["default"]) for name, p in properties.items() if has_default(p)}
+    children = [(name, child) for name, p in properties.items() if (child := _filler(p)) is not None]
+    unnullable = frozenset(name for name, p in properties.items() if not p.get("nullable"))
+
+    def fill(value: Any) -> None:
+        if type(value) is not dict:
+            return
+        for name, copy in defaults.items():
+            if name not in value:
+                value[name] = copy()
+        if None in value.values():
+            _settle_nulls(value, unnullable, defaults)
+        for name, child in children:
+            member = value.get(name)
+            if member is not None:
+                child(member)
+        if rest is not None:
+            rest(value, properties)
 
     return fill
 
@@ -65,18 +77,13 @@ def _copier(default: Any) -> Callable[[], Any]:
 
 
 def _settle_nulls(
-    value: dict[str, Any],
-    properties: Mapping[str, Schema],
-    *,
-    nullable: frozenset[str],
-    defaults: Mapping[str, Callable[[], Any]],
+    value: dict[str, Any], unnullable: frozenset[str], defaults: Mapping[str, Callable[[], Any]]
 ) -> None:
     for name in [name for name, member in value.items() if member is None]:
-        if name in properties and name not in nullable:
-            if name in defaults:
-                value[name] = defaults[name]()
-            else:
-                del value[name]
+        if name in defaults and name in unnullable:
+            value[name] = defaults[name]()
+        elif name in unnullable:
+            del value[name]
 
 
 def _members(schema: Schema) -> Callable[[dict[str, Any], Mapping[str, Schema]], None]:

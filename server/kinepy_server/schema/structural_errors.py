@@ -1,6 +1,6 @@
 """What is wrong with a value, in the original's words (CRD-13), and what of it an update may keep (CRD-15)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -33,18 +33,20 @@ UNKNOWN: Any = object()
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where a value is: `field` names it in causes, `text` in messages, which leave out the way to where
-    validation began."""
+    validation began. `old` is what was there before."""
 
     field: str
     text: str
+    old: Any = UNKNOWN
 
     def member(self, name: str) -> "Place":
         """A member of the object here."""
-        return Place(_joined(self.field, name), _joined(self.text, name))
+        old = self.old.get(name, UNKNOWN) if type(self.old) is dict else UNKNOWN
+        return Place(_joined(self.field, name), _joined(self.text, name), old)
 
-    def element(self, index: int) -> "Place":
+    def element(self, index: int, old: Any) -> "Place":
         """An element of the list here."""
-        return Place(f"{self.field}[{index}]", f"{self.text}[{index}]")
+        return Place(f"{self.field}[{index}]", f"{self.text}[{index}]", old)
 
 
 def _joined(path: str, name: str) -> str:
@@ -54,13 +56,13 @@ def _joined(path: str, name: str) -> str:
 ROOT = Place("", "")
 
 
-def schema_errors(schema: Schema, value: Any, place: Place = ROOT, old: Any = UNKNOWN) -> list[FieldError]:
-    """Everything that is wrong with a value. What has not changed since `old` is not looked at."""
-    return list(_errors(schema, value, place, old))
+def schema_errors(schema: Schema, value: Any, place: Place = ROOT) -> list[FieldError]:
+    """Everything that is wrong with a value. What has not changed since it was old is not looked at."""
+    return list(_errors(schema, value, place))
 
 
-def _errors(schema: Schema, value: Any, place: Place, old: Any) -> Iterator[FieldError]:
-    if old is not UNKNOWN and same(old, value):
+def _errors(schema: Schema, value: Any, place: Place) -> Iterator[FieldError]:
+    if place.old is not UNKNOWN and same(place.old, value):
         return
     if value is None:
         if not schema.get("nullable") and (schema.get("type") or schema.get(INT_OR_STRING)):
@@ -77,10 +79,10 @@ def _errors(schema: Schema, value: Any, place: Place, old: Any) -> Iterator[Fiel
         case int() | float():
             yield from _number_errors(schema, value, place)
         case list():
-            yield from _list_errors(schema, value, place, old)
+            yield from _list_errors(schema, value, place)
         case dict():
-            yield from _object_errors(schema, value, place, old)
-    yield from _combined_errors(schema, value, place, old)
+            yield from _object_errors(schema, value, place)
+    yield from _combined_errors(schema, value, place)
 
 
 def _invalid(place: Place, shown: str, why: str) -> FieldError:
@@ -215,28 +217,26 @@ def _too_many(place: Place, count: int, most: int) -> FieldError:
     return FieldError(place.field, "FieldValueTooMany", text)
 
 
-def _list_errors(schema: Schema, value: list[Any], place: Place, old: Any) -> Iterator[FieldError]:
+def _list_errors(schema: Schema, value: list[Any], place: Place) -> Iterator[FieldError]:
     fewest, most = schema.get("minItems"), schema.get("maxItems")
     items = schema.get("items")
     if isinstance(items, Mapping):
-        before = _old_elements(schema, old)
+        before = _old_elements(schema, place.old)
         for index, member in enumerate(value):
-            yield from _errors(items, member, place.element(index), before(index, member))
+            yield from _errors(items, member, place.element(index, before(member)))
     if fewest and len(value) < fewest:
         yield _invalid(place, str(len(value)), f"should have at least {fewest} items")
     if most is not None and len(value) > most:
         yield _too_many(place, len(value), most)
 
 
-def _old_elements(schema: Schema, old: Any) -> Any:
+def _old_elements(schema: Schema, old: Any) -> Callable[[Any], Any]:
     """Finds the old element that corresponds to a new one: only keyed lists have such."""
     if type(old) is not list or schema.get("x-kubernetes-list-type") != "map":
-        return lambda index, member: UNKNOWN
+        return lambda member: UNKNOWN
     names = schema.get("x-kubernetes-list-map-keys") or ()
     known = {key_of(one, names): one for one in old if type(one) is dict}
-    return lambda index, member: (
-        known.get(key_of(member, names), UNKNOWN) if type(member) is dict else UNKNOWN
-    )
+    return lambda member: known.get(key_of(member, names), UNKNOWN) if type(member) is dict else UNKNOWN
 
 
 def key_of(element: Mapping[str, Any], names: Sequence[str]) -> bytes:
@@ -244,7 +244,7 @@ def key_of(element: Mapping[str, Any], names: Sequence[str]) -> bytes:
     return orjson.dumps([element.get(name) for name in names])
 
 
-def _object_errors(schema: Schema, value: dict[str, Any], place: Place, old: Any) -> Iterator[FieldError]:
+def _object_errors(schema: Schema, value: dict[str, Any], place: Place) -> Iterator[FieldError]:
     fewest, most = schema.get("minProperties"), schema.get("maxProperties")
     if fewest and len(value) < fewest:
         yield _invalid(place, str(len(value)), f"should have at least {fewest} properties")
@@ -257,11 +257,10 @@ def _object_errors(schema: Schema, value: dict[str, Any], place: Place, old: Any
         yield from _embedded_errors(value, place)
     properties: Mapping[str, Schema] = schema.get("properties") or {}
     additional = schema.get("additionalProperties")
-    before: Mapping[str, Any] = old if type(old) is dict else {}
     for name, member in value.items():
         inner = properties.get(name, additional)
         if isinstance(inner, Mapping):
-            yield from _errors(inner, member, place.member(name), before.get(name, UNKNOWN))
+            yield from _errors(inner, member, place.member(name))
 
 
 def _embedded_errors(value: Mapping[str, Any], place: Place) -> Iterator[FieldError]:
@@ -281,15 +280,15 @@ def _embedded_errors(value: Mapping[str, Any], place: Place) -> Iterator[FieldEr
 # --- combinators
 
 
-def _combined_errors(schema: Schema, value: Any, place: Place, old: Any) -> Iterator[FieldError]:
-    yield from _all_of(schema, value, place, old)
+def _combined_errors(schema: Schema, value: Any, place: Place) -> Iterator[FieldError]:
+    yield from _all_of(schema, value, place)
     if schema.get("anyOf") and not schema.get(INT_OR_STRING):
-        found = [list(_errors(part, value, place, old)) for part in schema["anyOf"]]
+        found = [list(_errors(part, value, place)) for part in schema["anyOf"]]
         if all(found):
             yield _nowhere(f'"{place.text}" must validate at least one schema (anyOf)')
             yield from found[0]
     if schema.get("oneOf"):
-        found = [list(_errors(part, value, place, old)) for part in schema["oneOf"]]
+        found = [list(_errors(part, value, place)) for part in schema["oneOf"]]
         valid = sum(not errors for errors in found)
         if valid != 1:
             how = f"Found {valid} valid alternatives" if valid else "Found none valid"
@@ -299,9 +298,9 @@ def _combined_errors(schema: Schema, value: Any, place: Place, old: Any) -> Iter
         yield _nowhere(f'"{place.text}" must not validate the schema (not)')
 
 
-def _all_of(schema: Schema, value: Any, place: Place, old: Any) -> Iterator[FieldError]:
+def _all_of(schema: Schema, value: Any, place: Place) -> Iterator[FieldError]:
     parts = schema.get("allOf") or ()
-    found = [list(_errors(part, value, place, old)) for part in parts]
+    found = [list(_errors(part, value, place)) for part in parts]
     if any(found):
         none = ". None validated" if all(found) and len(found) > 1 else ""
         yield _nowhere(f'"{place.text}" must validate all the schemas (allOf){none}')

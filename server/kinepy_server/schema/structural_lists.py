@@ -1,6 +1,6 @@
 """Repeated elements of lists that are sets or maps (CRD-11). Compiled: schemas without such lists cost nothing."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import orjson
@@ -15,32 +15,53 @@ Finder: TypeAlias = Callable[[Any, str, list[FieldError]], None]
 
 def repeat_finder(schema: Schema) -> Finder | None:
     """The finder of a schema; None when nothing in it may repeat."""
+    inside = [finder for finder in (_of_members(schema), _of_elements(schema)) if finder is not None]
+    if len(inside) < 2:
+        return inside[0] if inside else None
+
+    def find(value: Any, path: str, errors: list[FieldError]) -> None:
+        for finder in inside:
+            finder(value, path, errors)
+
+    return find
+
+
+def _of_members(schema: Schema) -> Finder | None:
     children = {
         name: child
         for name, inner in (schema.get("properties") or {}).items()
         if (child := repeat_finder(inner)) is not None
     }
-    additional, items = schema.get("additionalProperties"), schema.get("items")
+    additional = schema.get("additionalProperties")
     rest = repeat_finder(additional) if isinstance(additional, Mapping) else None
-    element = repeat_finder(items) if isinstance(items, Mapping) else None
-    key = _key(schema)
-    if not children and rest is None and element is None and key is None:
+    if not children and rest is None:
         return None
 
     def find(value: Any, path: str, errors: list[FieldError]) -> None:
         if type(value) is dict:
-            for name, child in children.items():
-                if name in value:
-                    child(value[name], f"{path}.{name}" if path else name, errors)
-            if rest is not None:
-                for name, member in value.items():
-                    rest(member, f"{path}.{name}" if path else name, errors)
-        elif type(value) is list:
-            if key is not None:
-                _find_repeated(value, path, key, errors)
-            if element is not None:
-                for index, member in enumerate(value):
-                    element(member, f"{path}[{index}]", errors)
+            for name in value if rest is not None else children.keys() & value.keys():
+                finder = children.get(name, rest)
+                if finder is not None:
+                    finder(value[name], f"{path}.{name}" if path else name, errors)
+
+    return find
+
+
+def _of_elements(schema: Schema) -> Finder | None:
+    items = schema.get("items")
+    element = repeat_finder(items) if isinstance(items, Mapping) else None
+    key = _key(schema)
+    if element is None and key is None:
+        return None
+
+    def find(value: Any, path: str, errors: list[FieldError]) -> None:
+        if type(value) is not list:
+            return
+        if key is not None:
+            errors += _repeated(value, path, key)
+        if element is not None:
+            for index, member in enumerate(value):
+                element(member, f"{path}[{index}]", errors)
 
     return find
 
@@ -59,7 +80,7 @@ def _key(schema: Schema) -> Callable[[Any], Any] | None:
             return None
 
 
-def _find_repeated(value: list[Any], path: str, key: Callable[[Any], Any], errors: list[FieldError]) -> None:
+def _repeated(value: list[Any], path: str, key: Callable[[Any], Any]) -> Iterator[FieldError]:
     seen: set[bytes] = set()
     told: set[bytes] = set()
     for index, element in enumerate(value):
@@ -69,7 +90,6 @@ def _find_repeated(value: list[Any], path: str, key: Callable[[Any], Any], error
         mark = orjson.dumps(found, option=orjson.OPT_SORT_KEYS)
         if mark in seen and mark not in told:
             told.add(mark)
-            errors.append(
-                FieldError(f"{path}[{index}]", "FieldValueDuplicate", f"Duplicate value: {shown(found)}")
-            )
+            text = f"Duplicate value: {shown(found)}"
+            yield FieldError(f"{path}[{index}]", "FieldValueDuplicate", text)
         seen.add(mark)

@@ -20,10 +20,29 @@ EMBEDDED = "x-kubernetes-embedded-resource"
 
 def pruner(schema: Schema, *, root: bool = False) -> Pruner | None:
     """The pruner of a schema; None when it never drops anything."""
-    known = dict(schema.get("properties") or {})
-    keeps_head = root or bool(schema.get(EMBEDDED))
-    names = frozenset(known) | (_HEAD if keeps_head else frozenset())
-    skipped = _HEAD if keeps_head else frozenset()
+    if schema.get("type") in _SCALARS:
+        # An object in such a place is refused.
+        return None
+    members = _of_members(schema, root=root)
+    items = schema.get("items")
+    element = pruner(items) if isinstance(items, Mapping) else None
+    if element is None:
+        return members
+
+    def prune(value: Any, path: str, dropped: Dropped) -> None:
+        if type(value) is list:
+            for index, member in enumerate(value):
+                element(member, f"{path}[{index}]" if dropped is not None else "", dropped)
+        elif members is not None:
+            members(value, path, dropped)
+
+    return prune
+
+
+def _of_members(schema: Schema, *, root: bool) -> Pruner | None:
+    known: Mapping[str, Schema] = schema.get("properties") or {}
+    skipped = _HEAD if root or schema.get(EMBEDDED) else frozenset()
+    names = frozenset(known) | skipped
     children = {
         name: child
         for name, inner in known.items()
@@ -33,29 +52,21 @@ def pruner(schema: Schema, *, root: bool = False) -> Pruner | None:
     rest = (
         pruner(additional) if isinstance(additional, Mapping) else _prune_everything if additional else None
     )
-    items = schema.get("items")
-    element = pruner(items) if isinstance(items, Mapping) else None
     open_ended = bool(schema.get(PRESERVES)) or bool(additional)
-    if open_ended and not children and rest is None and element is None:
-        return None
-    if schema.get("type") in _SCALARS:
-        # An object in such a place is refused.
+    if open_ended and not children and rest is None:
         return None
 
     def prune(value: Any, path: str, dropped: Dropped) -> None:
-        if type(value) is dict:
-            if not open_ended and not value.keys() <= names:
-                _drop(value, names, path, dropped)
-            for name, child in children.items():
-                if name in value:
-                    child(value[name], f"{path}.{name}" if dropped is not None else "", dropped)
-            if rest is not None:
-                for name, member in value.items():
-                    if name not in known:
-                        rest(member, f"{path}.{name}", dropped)
-        elif type(value) is list and element is not None:
-            for index, member in enumerate(value):
-                element(member, f"{path}[{index}]" if dropped is not None else "", dropped)
+        if type(value) is not dict:
+            return
+        if not open_ended and not value.keys() <= names:
+            _drop(value, names, path=path, dropped=dropped)
+        for name, child in children.items():
+            if name in value:
+                child(value[name], f"{path}.{name}" if dropped is not None else "", dropped)
+        if rest is not None:
+            for name in value.keys() - names:
+                rest(value[name], f"{path}.{name}", dropped)
 
     return prune
 
@@ -63,7 +74,7 @@ def pruner(schema: Schema, *, root: bool = False) -> Pruner | None:
 _SCALARS = frozenset(("string", "integer", "number", "boolean"))
 
 
-def _drop(value: dict[str, Any], names: frozenset[str], path: str, dropped: Dropped) -> None:
+def _drop(value: dict[str, Any], names: frozenset[str], *, path: str, dropped: Dropped) -> None:
     for name in [name for name in value if name not in names]:
         del value[name]
         if dropped is not None:
@@ -72,7 +83,7 @@ def _drop(value: dict[str, Any], names: frozenset[str], path: str, dropped: Drop
 
 def _prune_everything(value: Any, path: str, dropped: Dropped) -> None:
     if type(value) is dict:
-        _drop(value, frozenset(), path, dropped)
+        _drop(value, frozenset(), path=path, dropped=dropped)
     elif type(value) is list:
         for index, member in enumerate(value):
             _prune_everything(member, f"{path}[{index}]", dropped)
