@@ -41,9 +41,9 @@ Servers = list[ServerProcess]
 
 @pytest.fixture
 def servers(database: Database, tmp_path: Path) -> Iterator[Servers]:
-    """Two servers on one database."""
+    """Two servers on one database, which loses patience with those that stand still."""
     url = database.url or f"sqlite:///{tmp_path / 'shared.db'}"
-    options = ("--controllers", "none")
+    options = ("--controllers", "none", "--set", "idle_in_transaction_timeout_s=0.4")
     with ExitStack() as stack:
         yield [
             stack.enter_context(ServerProcess(tmp_path / name, database=url, insecure=True, options=options))

@@ -12,7 +12,7 @@ from tests.history.workload import Workload
 from tests.postgres_server import PostgresServer
 from tests.processes import ServerProcess
 
-STRIKES = int(os.environ.get("KINEPY_STRIKES", "3"))
+STRIKES = int(os.environ.get("KINEPY_STRIKES", "2"))
 """how often a test strikes; more of it is for long runs"""
 SEED = int(os.environ.get("KINEPY_SEED", "1"))
 BETWEEN = 60
