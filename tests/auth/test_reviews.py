@@ -40,6 +40,14 @@ async def test_one_may_ask_what_one_may(server: Guarded) -> None:
     assert (await ask(server, LOCAL, spec, who="admin"))["allowed"]
 
 
+async def test_the_question_is_shown_with_its_answer_wherever_it_stood(server: Guarded) -> None:
+    spec = {"resourceAttributes": GET_PODS}
+    for body in ({"spec": spec}, {"spec": spec, "metadata": {}}, {"metadata": {}, "spec": spec}):
+        reply = await server("admin", "POST", SELF, body)
+        assert (reply.body["spec"], reply.body["metadata"]) == (spec, {})
+        assert list(reply.body) == ["apiVersion", "kind", "metadata", "spec", "status"]
+
+
 async def test_one_may_ask_for_paths(server: Guarded) -> None:
     path = {"path": "/version", "verb": "get"}
     status = await ask(server, SELF, {"nonResourceAttributes": path})

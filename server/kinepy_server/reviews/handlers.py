@@ -39,7 +39,9 @@ async def handle_review(context: Context, request: Request, resource: Resource) 
     obj = read_object(context, request, resource, validation=options.validation)
     settle_namespace(request, resource, obj["metadata"])
     await REVIEWS[resource.qualified](context, request, obj)
-    shown = KeyValue(b"", orjson.dumps(obj), Revision(0), Revision(0), 0)
+    # What is shown is told by its metadata, which must come before the other members, wherever the client had it.
+    value = orjson.dumps({"metadata": obj["metadata"], **obj})
+    shown = KeyValue(b"", value, Revision(0), Revision(0), 0)
     response = await respond(view.one(shown), accepted)
     response.status = 201
     return response
