@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import httpx
@@ -36,20 +37,30 @@ async def create(server: ServerProcess, name: str) -> int:
     return int(answer.json()["metadata"]["resourceVersion"])
 
 
-async def gone(server: ServerProcess, start: int) -> list[str]:
-    """Watch from a revision, again wherever it ends, until told that it is too old; returns the names seen."""
-    names: list[str] = []
-    last = start
-    async with httpx.AsyncClient(base_url=server.url, timeout=60, trust_env=False) as http:
-        while True:
-            async with http.stream("GET", f"{WATCH}{last}") as stream:
-                async for line in stream.aiter_lines():
-                    event = json.loads(line)
-                    if event["type"] == "ERROR":
-                        assert event["object"]["code"] == 410, event
-                        return names
-                    _, name, last = event_of(line)
-                    names.append(name)
+class Watcher:
+    """Watches from a revision, again wherever the stream ends, until it is told that it is too old."""
+
+    def __init__(self, server: ServerProcess, start: int, *, expect: int) -> None:
+        self._server, self._start, self._expect = server, start, expect
+        self.names: list[str] = []
+        self.has_seen = asyncio.Event()
+        """as many events as are expected were told"""
+
+    async def run(self) -> None:
+        """Returns at the 410."""
+        last = self._start
+        async with httpx.AsyncClient(base_url=self._server.url, timeout=60, trust_env=False) as http:
+            while True:
+                async with http.stream("GET", f"{WATCH}{last}") as stream:
+                    async for line in stream.aiter_lines():
+                        event = json.loads(line)
+                        if event["type"] == "ERROR":
+                            assert event["object"]["code"] == 410, event
+                            return
+                        _, name, last = event_of(line)
+                        self.names.append(name)
+                        if len(self.names) == self._expect:
+                            self.has_seen.set()
 
 
 async def take_over(proxy: Proxy, primary: PostgresServer, standby: Standby, *, database: str) -> None:
@@ -62,33 +73,48 @@ async def take_over(proxy: Proxy, primary: PostgresServer, standby: Standby, *, 
 async def test_lost_commits_are_told_to_everybody(
     pair: tuple[PostgresServer, Standby], tmp_path: Path
 ) -> None:
+    """Also to those who watch through a server that wrote nothing itself."""
     primary, standby = pair
     database = primary.create_database()
-    async with Proxy(database) as proxy:
-        options = ("--controllers", "none")
-        server = ServerProcess(tmp_path / "data", database=proxy.url, insecure=True, options=options)
-        await asyncio.to_thread(server.start)
-        try:
-            first = await create(server, "kept")
-            await caught_up(primary)
-            await asyncio.to_thread(standby.stop)
-            lost = [await create(server, f"lost-{number}") for number in range(5)]
-            watch = asyncio.create_task(gone(server, first))
+    async with Proxy(database) as proxy, two_servers(proxy.url, tmp_path) as (server, idle):
+        first = await create(server, "kept")
+        await caught_up(primary)
+        await asyncio.to_thread(standby.stop)
+        lost = [await create(server, f"lost-{number}") for number in range(5)]
+        watchers = [Watcher(each, first, expect=len(lost)) for each in (server, idle)]
+        async with asyncio.TaskGroup() as group:
+            for watcher in watchers:
+                group.create_task(watcher.run())
+                await watcher.has_seen.wait()
             await asyncio.to_thread(primary.stop, immediate=True)
             await asyncio.to_thread(standby.start)
             await take_over(proxy, primary, standby, database=database)
             after = await create(server, "after")
-            assert after > max(lost) + 1, "a revision that somebody saw must not mean something else"
-            assert await watch == [f"lost-{number}" for number in range(5)]
-            assert sorted(await listed(server.url, "")) == ["after", "kept"]
-            with server.client() as client:
+        assert after > max(lost) + 1, "a revision that somebody saw must not mean something else"
+        for each, watcher in zip((server, idle), watchers, strict=True):
+            assert watcher.names == [f"lost-{number}" for number in range(5)]
+            assert sorted(await listed(each.url, "")) == ["after", "kept"]
+            with each.client() as client:
                 old = client.get(configmaps(), resourceVersion=max(lost), resourceVersionMatch="Exact")
                 assert old.status_code == 410
-                assert await create(server, "next") == after + 1
-            done = await asyncio.to_thread(run_kinepy, "check", "--database", standby.url_of(database))
-            assert done.returncode == 0, (done.stdout, done.stderr)
-        finally:
-            server.destroy()
+        assert await create(idle, "next") == after + 1, "one epoch, not one a server"
+        done = await asyncio.to_thread(run_kinepy, "check", "--database", standby.url_of(database))
+        assert done.returncode == 0, (done.stdout, done.stderr)
+
+
+@asynccontextmanager
+async def two_servers(url: str, folder: Path) -> AsyncIterator[tuple[ServerProcess, ServerProcess]]:
+    """Two servers on one database, started beside the loop in which the proxy runs."""
+    options = ("--controllers", "none")
+    one, two = (
+        ServerProcess(folder / name, database=url, insecure=True, options=options) for name in ("one", "two")
+    )
+    try:
+        await asyncio.gather(asyncio.to_thread(one.start), asyncio.to_thread(two.start))
+        yield one, two
+    finally:
+        one.destroy()
+        two.destroy()
 
 
 async def told(server: ServerProcess, start: int, until: str) -> dict[str, int]:
