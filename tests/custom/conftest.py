@@ -1,0 +1,35 @@
+"""What the tests of custom resources share: an application that serves them."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from kinepy import open_store
+from kinepy_server.context import Context
+from kinepy_server.discovery import discovery_pages
+from kinepy_server.openapi import openapi_pages
+from kinepy_server.resources.builtins import builtin_registry
+from tests.custom.definitions import Crds
+from tests.http.writing import Api, api_over
+
+PAGES = [*discovery_pages(), *openapi_pages()]
+
+
+@pytest.fixture
+async def context(database_url: str) -> AsyncIterator[Context]:
+    """What handlers share, over a fresh store of each kind."""
+    async with open_store(database_url) as store:
+        yield Context(store, builtin_registry())
+
+
+@pytest.fixture
+async def api(context: Context) -> AsyncIterator[Api]:
+    """The application over a fresh store of each kind."""
+    async with api_over(context, pages=PAGES) as found:
+        yield found
+
+
+@pytest.fixture
+def crds(api: Api) -> Crds:
+    """Defines custom resources."""
+    return Crds(api)
