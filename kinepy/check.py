@@ -58,13 +58,16 @@ async def check(driver: Driver, *, progress: Progress | None = None) -> CheckRep
     report = CheckReport()
     try:
         async with driver.read() as tx:
-            await _check_snapshot(tx, report, progress or (lambda _done, _current: None))
+            await check_snapshot(tx, report, progress=progress)
     except StorageCorrupt as error:
         report.problem(str(error))
     return report
 
 
-async def _check_snapshot(tx: ReadTransaction, report: CheckReport, progress: Progress) -> None:
+async def check_snapshot(
+    tx: ReadTransaction, report: CheckReport, *, progress: Progress | None = None
+) -> None:
+    """Check what a transaction sees, also of its own that is not committed yet. Raises `StorageCorrupt`."""
     current = report.current_revision = await tx.current()
     floors, epochs = dict(await tx.floors()), await tx.epochs()
     report.compact_revision = floors.get(b"", Revision(0))
@@ -80,7 +83,8 @@ async def _check_snapshot(tx: ReadTransaction, report: CheckReport, progress: Pr
         for row in page:
             fold.add(row)
         after = page[-1].row.revision
-        progress(after, current)
+        if progress is not None:
+            progress(after, current)
     fold.end(current)
     await _check_heads(tx, report, fold.heads)
     known = {lease.id for lease in await tx.leases()}

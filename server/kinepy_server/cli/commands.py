@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from kinepy_server.cli import arguments as a
 from kinepy_server.cli import options as o
 
 app = typer.Typer(
@@ -144,6 +145,54 @@ def check(data: o.Data = o.DEFAULT_DATA, database: o.Database = None) -> None:
     from kinepy_server.cli.upkeep import run_check
 
     run_check(data, database)
+
+
+@app.command()
+def backup(
+    file: a.NewFile,
+    data: o.Data = o.DEFAULT_DATA,
+    database: o.Database = None,
+    force: o.Force = False,
+) -> None:
+    """Write the state of a store, which servers may go on changing, to a file: *.gz is compressed."""
+    from kinepy_server.cli.transfers import run_backup
+
+    run_backup(data, database, file, force=force)
+
+
+@app.command()
+def restore(
+    file: a.OldFile,
+    data: o.Data = o.DEFAULT_DATA,
+    database: o.Database = None,
+    force: o.Force = False,
+) -> None:
+    """Fill an empty database from a backup, or replace one with --force; begins a new epoch."""
+    from kinepy_server.cli.transfers import run_restore
+
+    run_restore(data, database, file, force=force)
+
+
+@app.command("export")
+def export_file(
+    file: a.NewFile,
+    data: o.Data = o.DEFAULT_DATA,
+    database: o.Database = None,
+    history: o.History = False,
+    force: o.Force = False,
+) -> None:
+    """Write the live state, or with --history all that is kept, in the portable format."""
+    from kinepy_server.cli.transfers import run_export
+
+    run_export(data, database, file, history=history, force=force)
+
+
+@app.command("import")
+def import_file(source: a.Source, data: o.Data = o.DEFAULT_DATA, database: o.Database = None) -> None:
+    """Fill an empty database, revisions kept, from an export or from a kine's database."""
+    from kinepy_server.cli.transfers import run_import
+
+    run_import(data, database, source)
 
 
 @app.command("new-epoch")

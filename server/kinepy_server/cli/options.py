@@ -137,3 +137,10 @@ Keep = Annotated[
 Reason = Annotated[
     str, typer.Option("--reason", envvar="KINEPY_REASON", help="Why, for those who read the table of epochs.")
 ]
+Force = Annotated[bool, typer.Option("--force", envvar="KINEPY_FORCE", help="Replace what is there.")]
+History = Annotated[
+    bool,
+    typer.Option(
+        "--history", envvar="KINEPY_HISTORY", help="All revisions that are kept, not only the last."
+    ),
+]

@@ -25,6 +25,7 @@ def reported() -> Iterator[None]:
 def explanation(error: BaseException) -> str | None:
     """The line for an expected error; None for one that is a defect."""
     from kinepy.errors import KinepyError
+    from kinepy.transfer.problems import BadTransfer
     from kinepy_server.auth.pki import BadPki
     from kinepy_server.auth.signing import BadSigningKey
     from kinepy_server.auth.tokens import BadTokenFile
@@ -32,6 +33,6 @@ def explanation(error: BaseException) -> str | None:
     if isinstance(error, BaseExceptionGroup):
         # A server's tasks fail as a group; what the first of them says is what is wrong.
         return explanation(error.exceptions[0]) if len(error.exceptions) == 1 else None
-    if isinstance(error, Problem | KinepyError | BadPki | BadSigningKey | BadTokenFile):
+    if isinstance(error, Problem | KinepyError | BadTransfer | BadPki | BadSigningKey | BadTokenFile):
         return str(error)
     return None

@@ -2,13 +2,13 @@
 
 import asyncio
 import re
-from collections.abc import Callable, Coroutine, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kinepy_server.cli.places import database_url, ensure_folder, existing_database_url
 from kinepy_server.cli.problems import Problem, reported
+from kinepy_server.cli.terminal import progress_bar, working
 
 if TYPE_CHECKING:
     from kinepy import Settings, Store, StoreStatus
@@ -24,7 +24,7 @@ def run_migrate(data: Path, database: str | None) -> None:
 
         if database is None:
             ensure_folder(data)
-        with _working("migrating"):
+        with working("migrating"):
             changed = asyncio.run(migrate(database_url(data, database)))
         print("the schema was brought up to date" if changed else "the schema is up to date")
 
@@ -74,7 +74,7 @@ def run_compact(
         from kinepy_server.cli.plan import with_retention
 
         settings = with_retention(Settings(), retention)
-        with _working("compacting"):
+        with working("compacting"):
             revision = _with_store(url, lambda store: _compact(store, to), settings)
         print(f"compacted to revision {revision}")
 
@@ -95,7 +95,7 @@ def run_check(data: Path, database: str | None) -> None:
         url = existing_database_url(data, database)
         from kinepy.upkeep import check_database
 
-        with _progress("checking") as progress:
+        with progress_bar("checking") as progress:
             report = asyncio.run(check_database(url, progress=progress))
         for warning in report.warnings:
             print(f"warning: {warning}")
@@ -140,24 +140,3 @@ def _with_store(
             return await work(store)
 
     return asyncio.run(run())
-
-
-@contextmanager
-def _working(what: str) -> Iterator[None]:
-    """A turning wheel on a terminal, while something takes its time."""
-    from rich.console import Console
-
-    with Console(stderr=True).status(what):
-        yield
-
-
-@contextmanager
-def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on a terminal; call the value with how much is done, of how much."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as bars:
-        bar = bars.add_task(what, total=None)
-        yield lambda done, total: bars.update(bar, completed=done, total=total)

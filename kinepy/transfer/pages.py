@@ -1,0 +1,22 @@
+"""How many rows to read at once, so that memory stays bounded whatever their size."""
+
+from typing import Final
+
+ROWS_FIRST: Final = 64
+ROWS_MAX: Final = 2000
+BYTES_AIM: Final = 4 * 1024 * 1024
+_GROWTH_MAX: Final = 4
+
+
+class PageSize:
+    """Aims at pages of `BYTES_AIM`, going by the page before. One page is as large as it may be at most after small
+    ones: its rows are then those of one page, at their largest."""
+
+    def __init__(self) -> None:
+        self.rows = ROWS_FIRST
+
+    def saw(self, rows: int, size_bytes: int) -> None:
+        """A page of so many rows had this size."""
+        if rows:
+            fitting = BYTES_AIM * rows // max(size_bytes, 1)
+            self.rows = max(1, min(ROWS_MAX, fitting, self.rows * _GROWTH_MAX))
