@@ -10,6 +10,7 @@ from kinepy import Store
 from kinepy.clock import Clock, SystemClock
 from kinepy_server.auth.accounts import AccountTokens
 from kinepy_server.auth.identity import Identity
+from kinepy_server.dynamic_admission.extensions import Extensions
 from kinepy_server.flow.control import FlowControl
 from kinepy_server.line_cache import LineCache
 from kinepy_server.metrics_controllers import ControllerMetrics
@@ -39,6 +40,8 @@ class Context:
     """Everybody may everything until it is set otherwise; tokens are then signed by a key of this process."""
     flow: FlowControl = field(init=False)
     turns: Turns = field(default_factory=Turns)
+    extensions: Extensions = field(default_factory=Extensions)
+    """The webhooks and policies that are stored; none are known until somebody follows them."""
     catch_up: Callable[[str, str], Awaitable[None]] | None = None
     """Learns of a group and plural (empty: of any in the group) what another process may have defined."""
     controllers: ControllerMetrics = field(default_factory=ControllerMetrics)

@@ -3,13 +3,15 @@
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from kinepy_server.cel.libraries import formats, lists, network, numbers, standard, strings
 from kinepy_server.cel.signatures import Overload
 
 
 @cache
 def functions() -> Mapping[str, Sequence[Overload]]:
     """Name -> overloads: of methods with a dot in front, such as `.size`."""
+    # Most servers never evaluate an expression, and should not wait for these.
+    from kinepy_server.cel.libraries import formats, lists, network, numbers, standard, strings
+
     found: dict[str, list[Overload]] = {}
     for library in (standard, strings, lists, network, numbers, formats):
         for overload in library.FUNCTIONS:

@@ -20,6 +20,7 @@ from kinepy_server.controllers.leadership import Candidate
 from kinepy_server.controllers.namespaces import control_namespaces
 from kinepy_server.custom.cleaning import clean_definitions
 from kinepy_server.custom.following import following_definitions
+from kinepy_server.dynamic_admission.following import following_extensions
 
 _log = logging.getLogger("kinepy.controllers")
 _RESTART_FIRST_S, _RESTART_MAX_S = 1.0, 30.0
@@ -48,11 +49,12 @@ async def running_controllers(context: Context, names: Collection[str]) -> Async
     Definitions are always looked after: the original does that itself too.
     """
     await make_bootstrap_objects(context)
-    async with following_definitions(context) as serving:
-        async with _running(
-            context, names, {**CONTROLLERS, DEFINITIONS: partial(clean_definitions, serving=serving)}
-        ):
-            yield
+    async with (
+        following_extensions(context.store, context.extensions),
+        following_definitions(context) as serving,
+        _running(context, names, {**CONTROLLERS, DEFINITIONS: partial(clean_definitions, serving=serving)}),
+    ):
+        yield
 
 
 @asynccontextmanager

@@ -30,6 +30,7 @@ from kinepy_server.writes.create import actor_of, writer_of
 from kinepy_server.writes.options import WriteOptions, write_options
 from kinepy_server.writes.outcome import Decision, Write, change
 from kinepy_server.writes.prepare import prepare_changed, prepare_new
+from kinepy_server.writes.review import review_of
 from kinepy_server.writes.update import check_version
 
 APPLY_PATCH = "application/apply-patch+yaml"
@@ -49,6 +50,7 @@ async def handle_apply(context: Context, request: Request, resource: Resource) -
         actor=actor_of(request, options),
         dry_run=options.dry_run,
         finish=finisher(context, resource, pretend=options.dry_run),
+        review=review_of(context, request, resource, dry_run=options.dry_run),
         charge=await charge_of(context, resource, request.namespace, pretend=options.dry_run),
         before_create=applier.before_create,
     )

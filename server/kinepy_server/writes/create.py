@@ -19,6 +19,7 @@ from kinepy_server.writes.body import read_object
 from kinepy_server.writes.guarded import create_guarded
 from kinepy_server.writes.options import WriteOptions, write_options
 from kinepy_server.writes.prepare import prepare_new
+from kinepy_server.writes.review import review_of
 from kinepy_server.writes.versions import ServedVersions
 
 GENERATED_NAME_TRIES = 8
@@ -58,6 +59,9 @@ async def _create(
     has_version = is_version_set(metadata.pop("resourceVersion", ""))
     admit = await admission_of(context, resource, request.namespace)
     value = prepare_new(resource, obj, writer, warnings=request.warnings, admit=admit)
+    review = review_of(context, request, resource, dry_run=options.dry_run)
+    if review is not None:
+        value = await review.created(value)
     finish = finisher(context, resource, pretend=options.dry_run)
     if finish is not None:
         value = await finish(value)
@@ -79,6 +83,7 @@ async def _create(
         metadata["name"] = generated_name(base, context.random)
         metadata.pop("managedFields", None)
         value = prepare_new(resource, obj, writer, warnings=[], admit=admit)
+        value = await review.created(value) if review is not None else value
         value = await finish(value) if finish is not None else value
     raise AssertionError("the last try returns or raises")
 

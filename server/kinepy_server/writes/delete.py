@@ -19,7 +19,8 @@ from kinepy_server.writes.delete_options import (
     delete_options,
     finalizers_after,
 )
-from kinepy_server.writes.outcome import Decision, Keep, Outcome, Remove, Write, change
+from kinepy_server.writes.outcome import Decision, Keep, Outcome, Remove, Reviewed, Write, change
+from kinepy_server.writes.review import review_of
 
 
 async def handle_delete(context: Context, request: Request, resource: Resource) -> Response:
@@ -32,7 +33,8 @@ async def handle_delete(context: Context, request: Request, resource: Resource) 
     options = delete_options(request)
     check_url_name(request.name)
     deletion = Deletion(context, resource, request.name, options=options)
-    outcome = await deletion.run(request.namespace, actor=deletion_actor(request))
+    review = review_of(context, request, resource, dry_run=options.dry_run, deletes=True)
+    outcome = await deletion.run(request.namespace, actor=deletion_actor(request), review=review)
     if deletion.warning:
         request.warnings.append(deletion.warning)
     if outcome.removed and not resource.delete_returns_object:
@@ -52,13 +54,15 @@ class Deletion:
         self.warning = ""
         """What the client is to be told of it."""
 
-    async def run(self, namespace: str, *, actor: str) -> Outcome:
+    async def run(self, namespace: str, *, actor: str, review: Reviewed | None = None) -> Outcome:
         """Delete or mark. Raises 403, 404 and the 409 of preconditions."""
         resource = self._resource
         self._lifecycle.check_delete(resource, self._name)
         key = resource.key(namespace, self._name)
         dry_run = self._options.dry_run
-        outcome = await change(self._context, key, self.decide, actor=actor, dry_run=dry_run)
+        outcome = await change(
+            self._context, key, self.decide, actor=actor, dry_run=dry_run, review=review
+        )
         if outcome.removed and not dry_run:
             await release(self._context, resource, outcome.kv.value)
         return outcome

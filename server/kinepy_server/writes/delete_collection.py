@@ -18,6 +18,8 @@ from kinepy_server.resources.resource import Resource
 from kinepy_server.response import Response
 from kinepy_server.writes.delete import Deletion, deletion_actor
 from kinepy_server.writes.delete_options import DeleteOptions, delete_options
+from kinepy_server.writes.outcome import Reviewed
+from kinepy_server.writes.review import review_of
 
 AT_ONCE = 64
 """So many deletes of one request run at the same time, so that they share commits."""
@@ -34,20 +36,28 @@ async def handle_delete_collection(context: Context, request: Request, resource:
     prefix = resource.list_prefix(request.namespace)
     page = await read_page(context, plan_list(options), prefix, selection=selection)
     actor = deletion_actor(request)
+    review = review_of(context, request, resource, dry_run=deletion.dry_run, deletes=True)
     for start in range(0, len(page.items), AT_ONCE):
         some = page.items[start : start + AT_ONCE]
-        await _delete_all(context, resource, some, options=deletion, actor=actor)
+        await _delete_all(context, resource, some, options=deletion, actor=actor, review=review)
     meta = ListMeta(page.revision, next_token(page, prefix), page.remaining)
     return await respond(await view.many(page.items, meta), accepted)
 
 
 async def _delete_all(
-    context: Context, resource: Resource, items: Sequence[KeyValue], *, options: DeleteOptions, actor: str
+    context: Context,
+    resource: Resource,
+    items: Sequence[KeyValue],
+    *,
+    options: DeleteOptions,
+    actor: str,
+    review: Reviewed | None,
 ) -> None:
     async def delete(kv: KeyValue) -> None:
         *_, namespace, name = kv.key.decode().split("/")
         try:
-            await Deletion(context, resource, name, options=options).run(namespace, actor=actor)
+            one = Deletion(context, resource, name, options=options)
+            await one.run(namespace, actor=actor, review=review)
         except StatusError as error:
             if error.code != 404:
                 raise

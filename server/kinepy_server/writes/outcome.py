@@ -39,6 +39,8 @@ Decide: TypeAlias = Callable[[KeyValue | None], Decision]
 
 Finish: TypeAlias = Callable[[bytes], Awaitable[bytes]]
 """Completes the value of an object that is about to be stored."""
+Reviewed: TypeAlias = Callable[[Decision, KeyValue | None], Awaitable[Decision]]
+"""What others make of a decision about the stored object. Raises the StatusError of a refusal."""
 BeforeCreate: TypeAlias = Callable[[], Awaitable[KeyValue | None]]
 """Called when there is no object. Returns what guards the create; raises the StatusError of a refusal."""
 
@@ -62,6 +64,7 @@ async def change(
     before_create: BeforeCreate | None = None,
     finish: Finish | None = None,
     charge: Finish | None = None,
+    review: Reviewed | None = None,
 ) -> Outcome:
     """Decide and write until the decision holds for the newest state.
 
@@ -69,7 +72,7 @@ async def change(
     when the state was the newest one. The loop ends with the request's time at the latest. `finish` completes what
     is to be written, `charge` what is to be created.
     """
-    attempt = _Attempt(context.store, key, decide, actor, dry_run, before_create, finish, charge)
+    attempt = _Attempt(context.store, key, decide, actor, dry_run, before_create, finish, charge, review)
     outcome = await attempt.run(await context.store.get(key, consistent=False), newest=False)
     if isinstance(outcome, Outcome):
         return outcome
@@ -100,6 +103,7 @@ class _Attempt:
     before_create: BeforeCreate | None
     finish: Finish | None
     charge: Finish | None
+    review: Reviewed | None
 
     async def run(self, kv: KeyValue | None, *, newest: bool) -> Outcome | _Lost:
         """Decide on a state and write. Raises the refusal, if the state was the newest one."""
@@ -133,6 +137,8 @@ class _Attempt:
 
     async def _decided(self, kv: KeyValue | None) -> Decision:
         decision = self.decide(kv)
+        if self.review is not None:
+            decision = await self.review(decision, kv)
         if isinstance(decision, Write):
             if self.finish is not None:
                 decision = Write(await self.finish(decision.value))

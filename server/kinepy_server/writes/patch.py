@@ -25,6 +25,7 @@ from kinepy_server.writes.create import actor_of, writer_of
 from kinepy_server.writes.options import WriteOptions, write_options
 from kinepy_server.writes.outcome import Decision, change
 from kinepy_server.writes.prepare import prepare_changed
+from kinepy_server.writes.review import review_of
 from kinepy_server.writes.update import check_version
 
 PATCH_TYPES = (*FORMATS, APPLY_PATCH)
@@ -48,6 +49,7 @@ async def handle_patch(context: Context, request: Request, resource: Resource) -
         actor=actor_of(request, options),
         dry_run=options.dry_run,
         finish=finisher(context, resource, pretend=options.dry_run),
+        review=review_of(context, request, resource, dry_run=options.dry_run),
     )
     return await respond(view.one(outcome.kv), accepted)
 

@@ -98,6 +98,30 @@ def prepare_changed(
     return Write(value)
 
 
+def prepare_again(
+    resource: Resource, new: JsonObject, old: JsonObject | None, *, subresource: str
+) -> Write | Remove:
+    """The value of an object that webhooks have changed after it was prepared. Raises 422."""
+    strategy, metadata = resource.strategy, new["metadata"]
+    strategy.default(new)
+    if old is None:
+        strategy.prepare_create(new)
+        if resource.has_generation:
+            metadata["generation"] = 1
+        errors = [*metadata_errors(resource, metadata), *strategy.validate_create(new)]
+    else:
+        fill_changed(metadata, old["metadata"])
+        strategy.prepare_update(new, old, subresource=subresource)
+        errors = [*changed_metadata_errors(metadata, old["metadata"]), *metadata_errors(resource, metadata)]
+        errors += strategy.validate_update(new, old, subresource=subresource)
+    if errors:
+        raise invalid_object(resource, new, errors)
+    value = encode(resource, new)
+    if old is not None and "deletionTimestamp" in old["metadata"] and not lifecycle_of(resource).held(new):
+        return Remove(value)
+    return Write(value)
+
+
 def _without_status(obj: JsonObject) -> JsonObject:
     return {name: value for name, value in obj.items() if name != "status"}
 

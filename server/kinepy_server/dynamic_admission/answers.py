@@ -1,0 +1,48 @@
+"""The errors with which webhooks and policies refuse a write."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from kinepy_server.dynamic_admission.attributes import Attributes
+from kinepy_server.dynamic_admission.policy import Finding
+from kinepy_server.errors import Cause, StatusError, bad_request, forbidden, internal_error
+
+_CODES = {"Forbidden": 403, "Unauthorized": 401, "RequestEntityTooLarge": 413, "Invalid": 422}
+
+
+def denied_by_webhook(name: str, status: Mapping[str, Any] | None) -> StatusError:
+    """A webhook's own Status, with its name in front of the message."""
+    status = status or {}
+    code, reason = status.get("code") or 0, status.get("reason") or ""
+    denied = f'admission webhook "{name}" denied the request'
+    why = status.get("message") or reason
+    message = f"{denied}: {why}" if why else f"{denied} without explanation"
+    details = status.get("details")
+    return StatusError(
+        code if isinstance(code, int) and 400 <= code < 600 else 400,
+        str(reason),
+        message,
+        details=details if isinstance(details, dict) else None,
+    )
+
+
+def webhook_failed(name: str, error: Exception) -> StatusError:
+    """500 of a webhook that cannot be asked."""
+    return internal_error(f'failed calling webhook "{name}": {error}')
+
+
+def no_dry_run(name: str) -> StatusError:
+    """400: the webhook has side effects, and this request is not to have any."""
+    return bad_request(f'admission webhook "{name}" does not support dry run')
+
+
+def denied_by_policy(attributes: Attributes, finding: Finding, *, text: str) -> StatusError:
+    """The refusal of a policy, whose reason says the code."""
+    error = forbidden(attributes.resource, attributes.name, text, causes=[Cause("", text)])
+    code = _CODES.get(finding.reason, 422)
+    return StatusError(code, finding.reason, error.message, details=error.details)
+
+
+def conditions_failed(attributes: Attributes, error: Exception) -> StatusError:
+    """403: a webhook's match conditions could not be evaluated."""
+    return forbidden(attributes.resource, attributes.name, str(error))

@@ -1,0 +1,48 @@
+"""One write, as policies and webhooks see it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kinepy_server.auth.user import User
+from kinepy_server.resources.resource import JsonObject, Resource
+
+Json = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Attributes:
+    """What is written. `new` is None for a delete, `old` for a create."""
+
+    operation: str
+    resource: Resource
+    subresource: str
+    namespace: str
+    name: str
+    user: User
+    new: JsonObject | None
+    old: JsonObject | None
+    options: Json = field(default_factory=dict)
+    dry_run: bool = False
+
+    def request(self, uid: str = "") -> Json:
+        """The members of an AdmissionReview's request that do not hold objects."""
+        resource = self.resource
+        kind = {"group": resource.group, "version": resource.version, "kind": resource.kind}
+        place = {"group": resource.group, "version": resource.version, "resource": resource.plural}
+        found: Json = {"uid": uid, "kind": kind, "resource": place}
+        if self.subresource:
+            found["subResource"] = self.subresource
+        found |= {"requestKind": kind, "requestResource": place}
+        if self.subresource:
+            found["requestSubResource"] = self.subresource
+        found |= {"name": self.name} if self.name else {}
+        found |= {"namespace": self.namespace} if self.namespace else {}
+        found |= {"operation": self.operation, "userInfo": _user_info(self.user)}
+        return found | {"dryRun": self.dry_run, "options": self.options or None}
+
+
+def _user_info(user: User) -> Mapping[str, Any]:
+    extra = {key: list(values) for key, values in user.extra.items()}
+    parts = {"username": user.name, "uid": user.uid, "groups": list(user.groups), "extra": extra}
+    return {key: value for key, value in parts.items() if value}

@@ -1,0 +1,57 @@
+"""The webhooks and policies that there are, compiled, as this process knows them."""
+
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import orjson
+
+from kinepy import KeyValue
+from kinepy_server.dynamic_admission.policy import Binding, Policy
+from kinepy_server.dynamic_admission.webhook import Webhook
+
+MUTATING = b"/registry/mutatingwebhookconfigurations/"
+VALIDATING = b"/registry/validatingwebhookconfigurations/"
+POLICIES = b"/registry/validatingadmissionpolicies/"
+BINDINGS = b"/registry/validatingadmissionpolicybindings/"
+PREFIXES = (MUTATING, VALIDATING, POLICIES, BINDINGS)
+
+
+class Configuration:
+    """A state of all of them; compiled when first asked."""
+
+    def __init__(self, objects: Collection[KeyValue]) -> None:
+        self.objects = sorted(objects, key=lambda kv: kv.key)
+
+    def _decoded(self, prefix: bytes) -> Sequence[Mapping[str, Any]]:
+        return [orjson.loads(kv.value) for kv in self.objects if kv.key.startswith(prefix)]
+
+    def _webhooks(self, prefix: bytes) -> Sequence[Webhook]:
+        return [
+            Webhook(webhook)
+            for configuration in self._decoded(prefix)
+            for webhook in configuration.get("webhooks") or ()
+        ]
+
+    @cached_property
+    def mutating(self) -> Sequence[Webhook]:
+        """Webhooks that may change objects, in the order in which they are asked."""
+        return self._webhooks(MUTATING)
+
+    @cached_property
+    def validating(self) -> Sequence[Webhook]:
+        """Webhooks that only judge."""
+        return self._webhooks(VALIDATING)
+
+    @cached_property
+    def policies(self) -> Sequence[Policy]:
+        """Policies that are bound, with their bindings."""
+        bindings: dict[str, list[Binding]] = {}
+        for binding in map(Binding, self._decoded(BINDINGS)):
+            bindings.setdefault(binding.policy, []).append(binding)
+        found = []
+        for policy in self._decoded(POLICIES):
+            bound = bindings.get(policy["metadata"]["name"])
+            if bound:
+                found.append(Policy(policy, bound))
+        return found

@@ -1,0 +1,31 @@
+"""What a server knows of webhooks and policies, and its connections to webhooks."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kinepy_server.dynamic_admission.client import Clients
+    from kinepy_server.dynamic_admission.configuration import Configuration
+
+
+class Extensions:
+    """Kept in step by a follower; read by every write."""
+
+    def __init__(self) -> None:
+        self.configuration: Configuration | None = None
+        """None when there are no webhooks and policies."""
+        self._clients: Clients | None = None
+
+    @property
+    def clients(self) -> "Clients":
+        """The connections to webhooks."""
+        if self._clients is None:
+            # Most servers never ask a webhook.
+            from kinepy_server.dynamic_admission.client import Clients
+
+            self._clients = Clients()
+        return self._clients
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._clients is not None:
+            await self._clients.close()

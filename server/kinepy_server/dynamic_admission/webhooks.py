@@ -1,0 +1,110 @@
+"""Asking the webhooks that a write concerns: those that may change it one after the other, the others at once."""
+
+import asyncio
+import base64
+import binascii
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from kinepy_server.dynamic_admission.answers import (
+    conditions_failed,
+    denied_by_webhook,
+    no_dry_run,
+    webhook_failed,
+)
+from kinepy_server.dynamic_admission.attributes import Attributes
+from kinepy_server.dynamic_admission.client import CallFailed, Clients
+from kinepy_server.dynamic_admission.conditions import ConditionsFailed
+from kinepy_server.dynamic_admission.variables import values_of
+from kinepy_server.dynamic_admission.webhook import Webhook
+from kinepy_server.objects.uids import new_uid
+from kinepy_server.patch.json_patch import PatchFailed, apply_json_patch
+from kinepy_server.resources.resource import JsonObject
+
+Response = Mapping[str, Any]
+
+
+class Webhooks:
+    """The webhooks of one write."""
+
+    def __init__(
+        self, clients: Clients, attributes: Attributes, *, namespace: JsonObject | None, warnings: list[str]
+    ) -> None:
+        self._clients, self._attributes = clients, attributes
+        self._namespace, self._warnings = namespace, warnings
+
+    def concerned(self, webhook: Webhook) -> bool:
+        """Whether a webhook is to be asked. Raises the refusal of one that cannot tell."""
+        attributes = self._attributes
+        if not webhook.matcher.concerns(attributes):
+            return False
+        if not webhook.matcher.takes_namespace(attributes, self._namespace):
+            return False
+        values = values_of(attributes, namespace=self._namespace, authorizer=None)
+        try:
+            return webhook.conditions.hold(values)
+        except ConditionsFailed as error:
+            if webhook.ignores_failure:
+                return False
+            raise conditions_failed(attributes, error) from None
+
+    async def mutate(self, webhooks: Sequence[Webhook]) -> bool:
+        """Let them change the object; those that ask for it once more when others changed it after them."""
+        changed = False
+        asked: dict[int, int] = {}
+        versions = 0
+        for index, webhook in enumerate(webhooks):
+            if await self._mutate(webhook):
+                changed, versions = True, versions + 1
+            asked[index] = versions
+        for index, webhook in enumerate(webhooks):
+            if webhook.again and asked[index] < versions and await self._mutate(webhook):
+                changed, versions = True, versions + 1
+        return changed
+
+    async def _mutate(self, webhook: Webhook) -> bool:
+        if not self.concerned(webhook):
+            return False
+        response = await self._allowed(webhook)
+        if response is None or not response.get("patch") or self._attributes.new is None:
+            return False
+        before = orjson.dumps(self._attributes.new)
+        try:
+            operations = orjson.loads(base64.b64decode(response["patch"], validate=True))
+            patched = apply_json_patch(orjson.loads(before), operations)
+        except (PatchFailed, ValueError, TypeError, AttributeError, binascii.Error) as error:
+            raise webhook_failed(webhook.name, error) from None
+        if orjson.dumps(patched) == before:
+            return False
+        self._attributes.new = patched
+        return True
+
+    async def validate(self, webhooks: Sequence[Webhook]) -> None:
+        """Ask them all; the first refusal in their order counts."""
+        concerned = [webhook for webhook in webhooks if self.concerned(webhook)]
+        results = await asyncio.gather(*map(self._allowed, concerned), return_exceptions=True)
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+
+    async def _allowed(self, webhook: Webhook) -> Response | None:
+        """The response of a webhook that allows the write; None for a failure that counts as consent."""
+        attributes = self._attributes
+        if attributes.dry_run and not webhook.takes_dry_run:
+            raise no_dry_run(webhook.name)
+        request = attributes.request(new_uid())
+        request |= {"object": attributes.new, "oldObject": attributes.old}
+        try:
+            async with asyncio.timeout(webhook.timeout_s):
+                response = await self._clients.ask(webhook, request)
+        except (CallFailed, TimeoutError) as error:
+            if webhook.ignores_failure:
+                return None
+            failed = error if isinstance(error, CallFailed) else CallFailed("context deadline exceeded")
+            raise webhook_failed(webhook.name, failed) from None
+        self._warnings.extend(str(text) for text in response.get("warnings") or ())
+        if not response.get("allowed"):
+            raise denied_by_webhook(webhook.name, response.get("status"))
+        return response

@@ -1,0 +1,120 @@
+"""ValidatingAdmissionPolicies: what they see, when they are asked, and what a refusal says."""
+
+import pytest
+
+from tests.admission.objects import Json, binding, policy, put_in_force
+from tests.http.writing import CONFIGMAPS, Api, configmap
+
+SMALL = {"expression": "size(object.data) < 2"}
+DENIED = "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: "
+
+
+async def test_a_failed_expression_refuses_the_write(api: Api) -> None:
+    await put_in_force(api, policy(validations=[SMALL]), binding())
+    reply = await api.post(CONFIGMAPS, configmap(data={"a": "1", "b": "2"}))
+    why = f"{DENIED}failed expression: size(object.data) < 2"
+    assert (reply.code, reply.body["reason"]) == (422, "Invalid")
+    assert reply.message == f'configmaps "a" is forbidden: {why}'
+    assert reply.body["details"] == {"name": "a", "kind": "configmaps", "causes": [{"message": why}]}
+    assert (await api.post(CONFIGMAPS, configmap(data={"a": "1"}))).code == 201
+
+
+async def test_message_expression_and_reason_shape_the_refusal(api: Api) -> None:
+    rule = {**SMALL, "messageExpression": "'too many: ' + string(size(object.data))", "reason": "Forbidden"}
+    await put_in_force(api, policy(validations=[rule]), binding())
+    reply = await api.post(CONFIGMAPS, configmap(data={"a": "1", "b": "2"}))
+    assert (reply.code, reply.body["reason"]) == (403, "Forbidden")
+    assert reply.message.endswith(f"{DENIED}too many: 2")
+
+
+async def test_an_update_a_patch_and_a_delete_are_judged_by_old_and_new(api: Api) -> None:
+    rule = {"expression": "request.operation != 'UPDATE' || object.data.a >= oldObject.data.a"}
+    kept = {"expression": "request.operation != 'DELETE' || oldObject.data.a != '5'"}
+    await put_in_force(api, policy(validations=[rule, kept]), binding())
+    await api.post(CONFIGMAPS, configmap(data={"a": "5"}))
+    assert (await api.put(f"{CONFIGMAPS}/a", configmap(data={"a": "4"}))).code == 422
+    assert (await api.patch(f"{CONFIGMAPS}/a", {"data": {"a": "4"}})).code == 422
+    assert (await api.delete(f"{CONFIGMAPS}/a")).code == 422
+    assert (await api.delete(CONFIGMAPS)).code == 422
+    assert (await api.patch(f"{CONFIGMAPS}/a", {"data": {"a": "6"}})).code == 200
+    assert (await api.delete(f"{CONFIGMAPS}/a")).code == 200
+
+
+async def test_a_warning_does_not_refuse(api: Api) -> None:
+    await put_in_force(api, policy(validations=[{"expression": "false"}]), binding(actions=["Warn", "Audit"]))
+    reply = await api.post(CONFIGMAPS, configmap())
+    assert reply.code == 201
+    text = "Validation failed for ValidatingAdmissionPolicy 'p' with binding 'b': failed expression: false"
+    assert reply.header("warning") == [f'299 - "{text}"']
+
+
+@pytest.mark.parametrize(("failure", "code"), [("Fail", 422), ("Ignore", 201)])
+async def test_an_error_counts_as_the_failure_policy_says(api: Api, failure: str, code: int) -> None:
+    rule = {"expression": "object.nothing == 1"}
+    await put_in_force(api, policy(validations=[rule], failurePolicy=failure), binding())
+    reply = await api.post(CONFIGMAPS, configmap())
+    assert reply.code == code
+    if code == 422:
+        assert reply.message.endswith(
+            f"{DENIED}expression 'object.nothing == 1' resulted in error: no such key: nothing"
+        )
+
+
+async def test_an_expression_that_would_run_for_ever_refuses_only_what_it_judges(api: Api) -> None:
+    endless = "[1,2,3,4,5,6,7,8,9].all(a, [1,2,3,4,5,6,7,8,9].all(b, size(object.data) > 0))"
+    deep = endless.replace("size(object.data) > 0", endless.replace("size(object.data) > 0", endless))
+    await put_in_force(api, policy(validations=[{"expression": deep}]), binding())
+    reply = await api.post(CONFIGMAPS, configmap(data={"a": "1"}))
+    assert reply.code == 422 and "cost limit exceeded" in reply.message
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
+    assert (await api.post("/api/v1/namespaces/default/secrets", secret)).code == 201
+
+
+async def test_variables_and_match_conditions_are_evaluated(api: Api) -> None:
+    spec: Json = {
+        "variables": [
+            {"name": "count", "expression": "has(object.data) ? size(object.data) : 0"},
+            {"name": "many", "expression": "variables.count > 1"},
+        ],
+        "matchConditions": [{"name": "not-free", "expression": "request.name != 'free'"}],
+    }
+    await put_in_force(api, policy(validations=[{"expression": "!variables.many"}], **spec), binding())
+    two = {"a": "1", "b": "2"}
+    assert (await api.post(CONFIGMAPS, configmap("a", two))).code == 422
+    assert (await api.post(CONFIGMAPS, configmap("free", two))).code == 201
+
+
+async def test_parameters_are_read_when_the_write_is_judged(api: Api) -> None:
+    kind = {"apiVersion": "v1", "kind": "ConfigMap"}
+    rule = {"expression": "object.metadata.name != params.data.bad"}
+    ref = {"name": "rules", "namespace": "kube-system", "parameterNotFoundAction": "Deny"}
+    await put_in_force(api, policy(validations=[rule], paramKind=kind), binding(paramRef=ref))
+    reply = await api.post(CONFIGMAPS, configmap("x"))
+    assert "no params found for policy binding with `Deny` parameterNotFoundAction" in reply.message
+
+
+async def test_bindings_choose_objects_and_namespaces_by_labels(api: Api) -> None:
+    namespace = {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": "n", "labels": {"strict": "yes"}},
+    }
+    await api.post("/api/v1/namespaces", namespace)
+    match = {
+        "namespaceSelector": {"matchLabels": {"strict": "yes"}},
+        "objectSelector": {"matchLabels": {"x": "1"}},
+    }
+    await put_in_force(api, policy(validations=[{"expression": "false"}]), binding(matchResources=match))
+    strict = "/api/v1/namespaces/n/configmaps"
+    assert (await api.post(strict, configmap(labels={"x": "1"}))).code == 422
+    assert (await api.post(strict, configmap())).code == 201
+    assert (await api.post(CONFIGMAPS, configmap(labels={"x": "1"}))).code == 201
+
+
+async def test_policies_can_always_be_deleted(api: Api) -> None:
+    everything = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}
+    spec: Json = {"matchConstraints": {"resourceRules": [everything]}}
+    await put_in_force(api, policy(validations=[{"expression": "false"}], **spec), binding())
+    assert (await api.post(CONFIGMAPS, configmap())).code == 422
+    target = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/p"
+    assert (await api.delete(target)).code == 200
