@@ -164,7 +164,7 @@ def all_fields(kind: Type, value: Any, *, atomic: bool = False) -> FieldSet:
     if kind.kind is Kind.OBJECT:
         for name, below in value.items():
             prop = kind.properties.get(name)
-            if prop is None:
+            if prop is None or is_scalar(prop.type):
                 found[f"f:{name}"] = {}
             else:
                 found[f"f:{name}"] = all_fields(prop.type, below, atomic=prop.map_type == "atomic")

@@ -25,12 +25,8 @@ def _check(schema: Schema) -> Check | None:
     if not checks:
         return None
     whole = _all(checks)
-    nullable, typed = bool(schema.get("nullable")), bool(schema.get("type") or schema.get(INT_OR_STRING))
-    if nullable:
-        return lambda value: value is None or whole(value)
-    if not typed:
-        return whole
-    return lambda value: value is not None and whole(value)
+    # Null is of no type, so where it is not allowed the check of the type refuses it.
+    return (lambda value: value is None or whole(value)) if schema.get("nullable") else whole
 
 
 def _all(checks: Sequence[Check]) -> Check:
@@ -204,16 +200,27 @@ def _members(schema: Schema) -> Check | None:
         return lambda value: all(children.get(name, rest)(member) for name, member in value.items())
     if not children:
         return None
-    find = children.get
+    plain = {name: _PLAIN[inner["type"]] for name, inner in properties.items() if _is_plain(inner)}
+    find, find_plain = children.get, plain.get
 
     def members(value: dict[str, Any]) -> bool:
         for name, member in value.items():
+            if type(member) is find_plain(name):
+                continue
             check = find(name)
             if check is not None and not check(member):
                 return False
         return True
 
     return members
+
+
+_PLAIN: Mapping[str, type] = {"string": str, "integer": int, "boolean": bool}
+
+
+def _is_plain(schema: Schema) -> bool:
+    """Whether only the type is checked: then it need not be done by a function."""
+    return schema.get("type") in _PLAIN and len(_own_checks(schema)) == 1 and not _combined(schema)
 
 
 def _set_text(value: Any) -> bool:

@@ -23,7 +23,7 @@ def pruner(schema: Schema, *, root: bool = False) -> Pruner | None:
     if schema.get("type") in _SCALARS:
         # An object in such a place is refused.
         return None
-    members = _of_members(schema, root=root)
+    members = _of_members(schema, root=root) if schema.get("type") != "array" else None
     items = schema.get("items")
     element = pruner(items) if isinstance(items, Mapping) else None
     if element is None:
