@@ -15,7 +15,7 @@ NAMING: Final = {
     "ck": "ck_%(table_name)s_%(constraint_name)s",
 }
 
-SCHEMA_VERSIONS: Final = ("0001", "0002")
+SCHEMA_VERSIONS: Final = ("0001", "0002", "0003")
 """The migrations that this program knows, oldest first. The last one is what it works on."""
 
 VERSION_TABLE: Final = "kinepy_version"
@@ -44,7 +44,15 @@ log = sa.Table(
     sa.UniqueConstraint("key", "revision"),
     # Rows are only inserted and deleted. On SQLite a rowid table with two indexes is faster than one WITHOUT
     # ROWID: an index page holds a quarter of a page per entry, so that most values would spill over.
-    postgresql_with={"autovacuum_vacuum_scale_factor": "0.05"},
+    # Retention deletes as much as is written: vacuum often, little at a time, and without pauses that would let it
+    # fall behind. Large values are in a table of their own beside this one.
+    postgresql_with={
+        "autovacuum_vacuum_scale_factor": "0.02",
+        "autovacuum_analyze_scale_factor": "0.02",
+        "autovacuum_vacuum_cost_delay": "0",
+        "toast.autovacuum_vacuum_scale_factor": "0.02",
+        "toast.autovacuum_vacuum_cost_delay": "0",
+    },
 )
 
 head = sa.Table(
@@ -58,7 +66,11 @@ head = sa.Table(
     sa.Column("lease", sa.BigInteger),
     sa.PrimaryKeyConstraint("key"),
     # No index on revision and room in each page: an update of a key stays a heap-only one on PostgreSQL.
-    postgresql_with={"fillfactor": "70", "autovacuum_vacuum_scale_factor": "0.05"},
+    postgresql_with={
+        "fillfactor": "70",
+        "autovacuum_vacuum_scale_factor": "0.05",
+        "autovacuum_vacuum_cost_delay": "0",
+    },
     sqlite_with_rowid=False,
 )
 
@@ -78,6 +90,7 @@ lease = sa.Table(
     sa.Column("expires_at", sa.BigInteger, nullable=False),
     sa.PrimaryKeyConstraint("id"),
     sa.Index("ix_lease_expires_at", "expires_at"),
+    postgresql_with={"autovacuum_vacuum_scale_factor": "0.05", "autovacuum_vacuum_cost_delay": "0"},
     sqlite_with_rowid=False,
 )
 
