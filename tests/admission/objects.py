@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+from tests.admission.hooks import ca_bundle
 from tests.http.writing import Api
 
 GROUP = "/apis/admissionregistration.k8s.io/v1"
@@ -54,7 +55,7 @@ def webhook(url: str, name: str = "w.example.com", **more: Any) -> Json:
     """A webhook about ConfigMaps."""
     return {
         "name": name,
-        "clientConfig": {"url": url},
+        "clientConfig": {"url": url, "caBundle": ca_bundle()},
         "rules": [CONFIGMAPS_RULE],
         "sideEffects": "None",
         "admissionReviewVersions": ["v1"],

@@ -4,6 +4,7 @@ import ssl
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import orjson
 
@@ -56,7 +57,7 @@ class Clients:
         except httpx.TimeoutException:
             raise CallFailed(f"{post}context deadline exceeded") from None
         except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError) as error:
-            raise CallFailed(f"{post}{error}") from None
+            raise CallFailed(f"{post}{_reason(error, webhook.url)}") from None
         if not 200 <= answer.status_code < 300:
             raise CallFailed(f"failed to call webhook: {_words(answer.status_code, content)}")
         return content
@@ -83,6 +84,16 @@ class Clients:
 @lru_cache(maxsize=_CLIENTS_MAX)
 def _tls(ca: str) -> ssl.SSLContext:
     return ssl.create_default_context(cadata=ca or None)
+
+
+def _reason(error: BaseException, url: str) -> str:
+    """Why there was no connection, for the commonest case in the original's words."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ConnectionRefusedError) or "Connection refused" in str(cause):
+            return f"dial tcp {urlsplit(url).netloc}: connect: connection refused"
+        cause = cause.__cause__ or cause.__context__
+    return str(error)
 
 
 async def _bounded(answer: "httpx.Response") -> bytes:

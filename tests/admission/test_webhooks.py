@@ -1,0 +1,146 @@
+"""Webhooks: what they are asked, what they may change, and what their refusal, silence or nonsense means."""
+
+import pytest
+
+from tests.admission.hooks import Answer, allow, deny, hook_server, patching
+from tests.admission.objects import Json, put_in_force, webhook, webhooks
+from tests.http.writing import CONFIGMAPS, Api, configmap
+
+ADD_B: Json = {"op": "add", "path": "/data/b", "value": "added"}
+
+
+async def test_a_validating_webhook_sees_the_write(api: Api) -> None:
+    async with hook_server(allow) as hooks:
+        await put_in_force(api, webhooks("Validating", webhook(hooks.url)))
+        await api.post(CONFIGMAPS, configmap(data={"a": "1"}))
+        await api.patch(f"{CONFIGMAPS}/a", {"data": {"a": "2"}})
+        await api.delete(f"{CONFIGMAPS}/a")
+        created, patched, deleted = hooks.requests
+    assert created["kind"] == {"group": "", "version": "v1", "kind": "ConfigMap"}
+    assert created["resource"] == {"group": "", "version": "v1", "resource": "configmaps"}
+    assert (created["operation"], created["name"], created["namespace"]) == ("CREATE", "a", "default")
+    assert (created["object"]["data"], created["oldObject"]) == ({"a": "1"}, None)
+    assert created["userInfo"]["username"] and created["dryRun"] is False
+    assert (patched["operation"], patched["object"]["data"], patched["oldObject"]["data"]) == (
+        "UPDATE",
+        {"a": "2"},
+        {"a": "1"},
+    )
+    assert (deleted["operation"], deleted["object"], deleted["oldObject"]["data"]) == (
+        "DELETE",
+        None,
+        {"a": "2"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "reason", "message"),
+    [
+        ({"message": "not today", "code": 403, "reason": "Forbidden"}, 403, "Forbidden", ": not today"),
+        ({"message": "no"}, 400, None, ": no"),
+        ({"reason": "Odd"}, 400, "Odd", ": Odd"),
+        ({}, 400, None, " without explanation"),
+    ],
+)
+async def test_a_refusal_has_the_webhooks_words(
+    api: Api, status: Json, code: int, reason: str | None, message: str
+) -> None:
+    async with hook_server(deny(**status)) as hooks:
+        await put_in_force(api, webhooks("Validating", webhook(hooks.url)))
+        reply = await api.post(CONFIGMAPS, configmap())
+    assert (reply.code, reply.body.get("reason")) == (code, reason)
+    assert reply.message == f'admission webhook "w.example.com" denied the request{message}'
+    assert (await api.get(f"{CONFIGMAPS}/a")).code == 404
+
+
+async def test_a_mutating_webhook_changes_creates_and_updates(api: Api) -> None:
+    async with hook_server(patching(ADD_B)) as hooks:
+        await put_in_force(api, webhooks("Mutating", webhook(hooks.url)))
+        reply = await api.post(CONFIGMAPS, configmap(data={"a": "1"}))
+        assert reply.body["data"] == {"a": "1", "b": "added"}
+        reply = await api.put(f"{CONFIGMAPS}/a", configmap(data={"c": "3"}))
+        assert reply.body["data"] == {"b": "added", "c": "3"}
+    assert (await api.get(f"{CONFIGMAPS}/a")).body["data"] == {"b": "added", "c": "3"}
+
+
+async def test_what_a_webhook_made_of_an_object_is_checked(api: Api) -> None:
+    bad = {"op": "add", "path": "/data/bad key", "value": "x"}
+    async with hook_server(patching(bad)) as hooks:
+        await put_in_force(api, webhooks("Mutating", webhook(hooks.url)))
+        reply = await api.post(CONFIGMAPS, configmap(data={"a": "1"}))
+    assert (reply.code, reply.body["reason"]) == (422, "Invalid")
+
+
+async def test_a_webhook_is_asked_again_when_a_later_one_changed_the_object(api: Api) -> None:
+    first = {"name": "first.example.com", "reinvocationPolicy": "IfNeeded"}
+    async with hook_server(allow) as seeing, hook_server(patching(ADD_B)) as changing:
+        hooks = webhook(seeing.url, **first), webhook(changing.url, name="second.example.com")
+        await put_in_force(api, webhooks("Mutating", *hooks))
+        await api.post(CONFIGMAPS, configmap(data={"a": "1"}))
+        assert [request["object"]["data"].get("b") for request in seeing.requests] == [None, "added"]
+        assert len(changing.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (lambda request: b"garbage", "failed to call webhook: couldn't get version/kind; json parse error"),
+        (lambda request: b"{}", "received invalid webhook response: expected webhook response of"),
+        (lambda request: {"uid": "other", "allowed": True}, "invalid webhook response: expected response.uid="),
+        (lambda request: None, "context deadline exceeded"),
+        (patching({"op": "remove", "path": "/nothing"}), ""),
+    ],
+)  # fmt: skip
+async def test_a_webhook_that_fails_refuses_or_is_ignored(api: Api, answer: Answer, why: str) -> None:
+    async with hook_server(answer) as hooks:
+        await put_in_force(api, webhooks("Mutating", webhook(hooks.url)))
+        reply = await api.post(CONFIGMAPS, configmap())
+        assert (reply.code, reply.body["reason"]) == (500, "InternalError")
+        text = 'Internal error occurred: failed calling webhook "w.example.com": '
+        assert reply.message.startswith(text) and why in reply.message
+
+
+async def test_a_webhook_that_cannot_be_reached_is_ignored_if_it_may_be(api: Api) -> None:
+    async with hook_server(allow) as hooks:
+        url = hooks.url
+    refusing = webhook(url)
+    ignored = webhook(url, failurePolicy="Ignore")
+    await put_in_force(api, webhooks("Validating", ignored))
+    assert (await api.post(CONFIGMAPS, configmap())).code == 201
+    await put_in_force(api, webhooks("Validating", refusing, name="x"))
+    reply = await api.post(CONFIGMAPS, configmap("b"))
+    assert reply.message.startswith(
+        'Internal error occurred: failed calling webhook "w.example.com": failed to call webhook: '
+        f'Post "{url}?timeout=1s": dial tcp {url[8:-5]}: connect: connection refused'
+    )
+
+
+async def test_a_dry_run_does_not_reach_a_webhook_with_side_effects(api: Api) -> None:
+    async with hook_server(allow) as hooks:
+        unsafe = {**webhook(hooks.url), "sideEffects": "NoneOnDryRun"}
+        await put_in_force(api, webhooks("Validating", unsafe))
+        assert (await api.post(f"{CONFIGMAPS}?dryRun=All", configmap())).code == 201
+        assert [request["dryRun"] for request in hooks.requests] == [True]
+
+
+async def test_only_what_rules_selectors_and_conditions_name_is_sent(api: Api) -> None:
+    narrow = {
+        "rules": [
+            {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}
+        ],
+        "objectSelector": {"matchExpressions": [{"key": "x", "operator": "Exists"}]},
+        "matchConditions": [{"name": "c", "expression": "object.metadata.name != 'free'"}],
+    }
+    async with hook_server(deny(message="no")) as hooks:
+        await put_in_force(api, webhooks("Validating", webhook(hooks.url, **narrow)))
+        assert (await api.post(CONFIGMAPS, configmap("a"))).code == 201
+        assert (await api.post(CONFIGMAPS, configmap("free", labels={"x": "1"}))).code == 201
+        assert (await api.post(CONFIGMAPS, configmap("b", labels={"x": "1"}))).code == 400
+        assert (await api.patch(f"{CONFIGMAPS}/free", {"data": {"a": "1"}})).code == 200
+
+
+async def test_warnings_of_webhooks_reach_the_client(api: Api) -> None:
+    async with hook_server(lambda request: {**allow(request), "warnings": ["take care"]}) as hooks:
+        await put_in_force(api, webhooks("Validating", webhook(hooks.url)))
+        reply = await api.post(CONFIGMAPS, configmap())
+    assert (reply.code, reply.header("warning")) == (201, ['299 - "take care"'])
