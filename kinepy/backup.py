@@ -12,8 +12,8 @@ from kinepy.check import CheckReport, check_snapshot
 from kinepy.clock import Clock, SystemClock
 from kinepy.drivers.base import Driver, EpochRow, WriteTransaction
 from kinepy.drivers.clearing import clear
-from kinepy.drivers.kine import open_kine
 from kinepy.drivers.open import open_driver
+from kinepy.drivers.open_kine import open_kine
 from kinepy.drivers.url import parse_url
 from kinepy.errors import WriteOutcomeUnknown
 from kinepy.log.epochs import begin_epoch
