@@ -5,7 +5,7 @@ import os
 import time
 from dataclasses import dataclass, field
 
-from bench.store_load import key
+from bench.store_load import CALLERS, key
 from bench.table import Row, percentile
 from kinepy import Settings, Store, open_store
 
@@ -38,20 +38,23 @@ class Phase:
 
 
 async def write_steadily(store: Store, phase: Phase, *, rate: int, seconds: float) -> None:
-    """Writes begin at a steady rate, whether earlier ones have ended or not."""
+    """64 callers that together write at a steady rate, or as fast as they can where that is less."""
     loop = asyncio.get_running_loop()
-    began, sent = loop.time(), 0
+    began = loop.time()
+    numbers = iter(range(int(rate * seconds)))
 
-    async def put(number: int, due: float) -> None:
-        await store.put(key(number % KEYS), VALUE)
-        phase.seconds.append(loop.time() - due)
+    async def caller() -> None:
+        for number in numbers:
+            await asyncio.sleep(max(0.0, began + number / rate - loop.time()))
+            called = loop.time()
+            if called - began > seconds:
+                return
+            await store.put(key(number % KEYS), VALUE)
+            phase.seconds.append(loop.time() - called)
 
     async with asyncio.TaskGroup() as group:
-        while (passed := loop.time() - began) < seconds:
-            while sent < passed * rate:
-                group.create_task(put(sent, began + sent / rate))
-                sent += 1
-            await asyncio.sleep(0.002)
+        for _ in range(CALLERS):
+            group.create_task(caller())
 
 
 def wal_bytes(url: str) -> int:
@@ -71,8 +74,9 @@ async def measure(url: str, *, seconds: float, rate: int) -> list[Row]:
         deleted = store.metrics.compacted_rows
         rows.append(during.row("writes while compacting", f"{seconds:.0f} s, {deleted} rows deleted"))
         status = await store.status()
-        kept = KEYS + rate * (KEPT_S + INTERVAL_S)
-        lag = (status.log_rows - kept) / rate
+        written = len(during.seconds) / seconds
+        kept = KEYS + written * (KEPT_S + INTERVAL_S)
+        lag = (status.log_rows - kept) / written
         rows.append(
             Row(
                 name="rows left", per_second=status.log_rows, note=f"{lag:+.1f} s of writes beside {kept:.0f}"
