@@ -55,7 +55,7 @@ def test_every_setting_is_told_with_its_default(name: str, default: object) -> N
 
 def shown(default: object) -> str:
     """A default as the README writes it."""
-    text = "" if default in (None, "") else f"{default:,}" if isinstance(default, int) else str(default)
+    text = "" if default in (None, "", ()) else f"{default:,}" if isinstance(default, int) else str(default)
     return text.replace(",", " ")
 
 
