@@ -30,6 +30,16 @@ async def api(context: Context) -> AsyncIterator[Api]:
 
 
 @pytest.fixture
+async def memory_api() -> AsyncIterator[Api]:
+    """The application over memory: for what is decided before the database is asked."""
+    async with (
+        open_store("sqlite:///:memory:") as store,
+        api_over(Context(store, builtin_registry()), pages=PAGES) as found,
+    ):
+        yield found
+
+
+@pytest.fixture
 def crds(api: Api) -> Crds:
     """Defines custom resources."""
     return Crds(api)

@@ -25,7 +25,7 @@ VALUES = st.recursive(
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(NAMES, inner, max_size=4)),
     max_leaves=12,
 )
-FLAGS = st.fixed_dictionaries({}, optional={"nullable": st.booleans()})
+FLAGS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries({}, optional={"nullable": st.booleans()})
 TEXTS = st.fixed_dictionaries(
     {"type": st.just("string")},
     optional={
@@ -85,9 +85,10 @@ def _maps(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 
 LEAVES = st.one_of(TEXTS, NUMBERS, OTHERS)
-SCHEMAS = st.recursive(
+UNFLAGGED: st.SearchStrategy[Any] = st.recursive(
     LEAVES, lambda inner: st.one_of(_objects(inner), _lists(inner), _maps(inner)), max_leaves=8
-).flatmap(lambda schema: FLAGS.map(lambda flags: {**schema, **flags}))
+)
+SCHEMAS = st.builds(lambda schema, flags: {**schema, **flags}, UNFLAGGED, FLAGS)
 
 
 def _settled(structural: Structural, value: Any) -> Any:

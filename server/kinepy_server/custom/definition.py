@@ -85,6 +85,7 @@ class Definition:
         self.group: str = spec["group"]
         self.namespaced = spec["scope"] == "Namespaced"
         self.requested = Names.of(spec["names"])
+        self.converts = (spec.get("conversion") or {}).get("strategy") == "Webhook"
         self.accepted = Names.of(status.get("acceptedNames") or {})
         self.conditions: Sequence[Mapping[str, Any]] = status.get("conditions") or ()
         self.versions = [_version(one) for one in spec["versions"]]

@@ -13,6 +13,7 @@ from kinepy_server.custom.definition import Definition, Names, Version
 from kinepy_server.custom.paths import names_of, value_at
 from kinepy_server.custom.shape import CustomShape, Life
 from kinepy_server.custom.strategy import CustomStrategy
+from kinepy_server.errors import raw_error
 from kinepy_server.resources.registry import Group, Registry
 from kinepy_server.resources.resource import FieldError, JsonObject, Resource, Scaling, Subresource
 
@@ -58,7 +59,7 @@ def resources_of(definition: Definition, names: Names, life: Life) -> tuple[list
 def _resource(
     definition: Definition, version: Version, names: Names, *, shapes: tuple[CustomShape, CustomShape]
 ) -> Resource:
-    shape = shapes[1]
+    shape, refuses = shapes[1], definition.converts and not version.storage
     parts, group = version.parts, definition.group
     subresources = parts.get("subresources") or {}
     scale = subresources.get("scale")
@@ -78,7 +79,8 @@ def _resource(
         subresources=_subresources(subresources, names.kind),
         key_prefix=f"/registry/{group}/{names.plural}",
         storage_api_version=f"{group}/{definition.storage.name}",
-        from_storage=partial(_from_storage, shapes),
+        from_storage=_refuse_conversion if refuses else partial(_from_storage, shapes),
+        to_storage=_refuse_conversion if refuses else None,
         name_rule="dnsSubdomain",
         unconditional_update=False,
         create_on_update=False,
@@ -114,6 +116,12 @@ def _from_storage(shapes: tuple[CustomShape, CustomShape], obj: JsonObject) -> J
     if shown is not stored:
         shown.settle(obj)
     return obj
+
+
+def _refuse_conversion(obj: JsonObject) -> JsonObject:
+    """Objects must not be shown as what they are not."""
+    kind = f"{obj.get('apiVersion', '')}, Kind={obj.get('kind', '')}"
+    raise raw_error(f"conversion webhook for {kind} failed: this server calls no conversion webhooks")
 
 
 def _subresources(declared: Mapping[str, Any], kind: str) -> Mapping[str, Subresource]:

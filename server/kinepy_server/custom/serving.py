@@ -143,7 +143,7 @@ class Serving:
 
     def _new_life(self, definition: Definition) -> Life:
         life = Life(deleting=definition.deleting)
-        if definition.one_schema:
+        if definition.one_schema and not definition.converts:
             if definition.generation == 1:
                 life.settled_since = 0
             else:

@@ -266,8 +266,31 @@ def _time(of: Type) -> Decoder:
 
 
 def _any(of: Type) -> Decoder:
+    if of.name in _SCHEMA_OR:
+        return _schema_or(of, _SCHEMA_OR[of.name])
     # How deep the value is was checked when it was parsed.
     return lambda value, path, problems: value
+
+
+_JSON_SCHEMA = "apiextensions.v1.JSONSchemaProps"
+_SCHEMA_OR: Mapping[str, type] = {f"{_JSON_SCHEMA}OrArray": list, f"{_JSON_SCHEMA}OrBool": bool}
+"""Schemas inside of schemas, where something else can stand too."""
+
+
+def _schema_or(of: Type, other: type) -> Decoder:
+    go = of.go
+
+    def decode(value: Any, path: Path, problems: list[str]) -> Any:
+        # As in the original nobody is told of what is unknown in here.
+        if type(value) is dict:
+            return compiled(_JSON_SCHEMA)(value, None, [])
+        if isinstance(value, list) and other is list:
+            return [compiled(_JSON_SCHEMA)(one, None, []) for one in value]
+        if type(value) is not other:
+            raise Mismatch(kind_of(value), go)
+        return value
+
+    return decode
 
 
 def _bytes(of: Type) -> Decoder:
