@@ -8,6 +8,8 @@ from kinepy.retention import Retention, parse_rules
 
 MIB = 1024 * 1024
 
+POSTGRES_STANDBYS = ("asynchronous", "synchronous")
+
 MAY_BE_ZERO = frozenset(
     {
         "transaction_depth_max",
@@ -93,4 +95,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         check_bounds(self, may_be_zero=MAY_BE_ZERO)
+        if self.postgres_standbys not in POSTGRES_STANDBYS:
+            allowed = " or ".join(POSTGRES_STANDBYS)
+            raise ValueError(f"postgres_standbys is {self.postgres_standbys!r}: it must be {allowed}")
         parse_rules(self.retention, default=Retention())

@@ -10,26 +10,13 @@ import logging
 from kinepy.clock import Clock
 from kinepy.drivers.base import Driver, WriteTransaction
 from kinepy.drivers.lasting import to_the_end
-from kinepy.errors import BadDatabaseUrl, StorageUnavailable, WriteOutcomeUnknown
+from kinepy.errors import StorageUnavailable, WriteOutcomeUnknown
 from kinepy.log.epochs import begin_epoch
 from kinepy.log.metrics import StoreMetrics
 from kinepy.log.witness import SYNC_INTERVAL_S, Witness
 from kinepy.revision import Revision
-from kinepy.settings import Settings
 
 log = logging.getLogger("kinepy")
-
-
-STANDBYS = {"asynchronous": False, "synchronous": True}
-
-
-def is_lossless(settings: Settings) -> bool:
-    """Whether the operator says that a server which takes over has every acknowledged commit."""
-    if settings.postgres_standbys not in STANDBYS:
-        raise BadDatabaseUrl(
-            f"postgres_standbys is {settings.postgres_standbys!r}: use one of {', '.join(STANDBYS)}"
-        )
-    return STANDBYS[settings.postgres_standbys]
 
 
 class Continuity:

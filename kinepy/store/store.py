@@ -11,7 +11,7 @@ from kinepy.keys import KeyRange
 from kinepy.log.barrier import Barrier
 from kinepy.log.committer import Committer
 from kinepy.log.compactor import Compactor
-from kinepy.log.continuity import Continuity, is_lossless
+from kinepy.log.continuity import Continuity
 from kinepy.log.floors import read_floors
 from kinepy.log.hub import Hub
 from kinepy.log.jobs import Jobs
@@ -56,7 +56,7 @@ class Store:
         self._state = state = LocalState(settings)
         self._hub = hub = Hub(settings, metrics)
         self._continuity = continuity = Continuity(
-            driver, clock=clock, metrics=metrics, lossless=is_lossless(settings)
+            driver, clock=clock, metrics=metrics, lossless=settings.postgres_standbys == "synchronous"
         )
         self._tail = tail = Tail(
             driver, state, hub, continuity=continuity, settings=settings, clock=clock, metrics=metrics

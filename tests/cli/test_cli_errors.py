@@ -80,6 +80,7 @@ def test_workers_need_a_database_they_can_share(tmp_path: Path) -> None:
         (("--set", "poll_interval_s=soon"), "setting poll_interval_s is to be of type float, not 'soon'"),
         (("--set", "batch_writes_max=0"), "setting batch_writes_max is 0: it must be more than 0"),
         (("--set", "request_timeout_s=nan"), "setting request_timeout_s is nan: it must be more than 0"),
+        (("--set", "postgres_standbys=maybe"), "it must be asynchronous or synchronous"),
         (("--set", "cache_bytes_max=-1"), "setting cache_bytes_max is -1: it must be 0 or more"),
         (("--advertise-url", "kinepy:6443"), "'kinepy:6443' is no URL for clients: write https://HOST:PORT"),
         (("--advertise-url", "https://x:y"), "'https://x:y' is no URL for clients"),
