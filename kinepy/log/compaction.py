@@ -53,8 +53,9 @@ class Pace:
 
     __slots__ = ("_most", "rows")
 
-    SHORT_S = 0.005
-    LEAST = 32
+    SHORT_S = 0.02
+    LEAST = 400
+    """Below this a transaction costs more by itself than by its rows, and compaction would fall behind the writes."""
 
     def __init__(self, most: int) -> None:
         self._most = self.rows = most

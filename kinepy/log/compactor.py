@@ -25,6 +25,7 @@ log = logging.getLogger("kinepy")
 
 TURN_WAIT_S = 0.05
 TURNS_MAX = 100
+PAUSE_MAX_S = 0.02
 EVERYTHING = KeyRange.everything()
 
 
@@ -146,8 +147,8 @@ class Compactor:
                 progress.done_upto = after = upto
                 took = self._clock.monotonic() - begun
                 self._pace.took(took)
-                # As long a pause as the work took: writes come first.
-                await self._clock.sleep(took)
+                # As long a pause as the work took: writes come first. But much of it may have been waiting for them.
+                await self._clock.sleep(min(took, PAUSE_MAX_S))
         progress.done_floor = floor
         return deleted
 

@@ -188,7 +188,7 @@ class Leases:
         try:
             for row in chosen:
                 end = EndLease(row.id, only_expired=True, keys=held[row.id])
-                ends.append(self._committer.submit(end))  # noqa: PERF401  # what was queued must be known
+                ends.append(self._committer.submit(end))
         finally:
             # Also when the queue had no room for all of them.
             outcomes = await asyncio.gather(*ends, return_exceptions=True)

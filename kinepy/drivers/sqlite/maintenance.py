@@ -1,6 +1,5 @@
 """Compaction on SQLite."""
 
-import asyncio
 import fcntl
 import os
 import sqlite3
@@ -76,9 +75,9 @@ class SqliteMaintenance:
         return await self._transact(work)
 
     async def reclaim(self) -> None:
+        # Writes that wait have their turn between the steps.
         while await self._outside(_vacuum_some) > 0:
-            # Writes that wait have their turn first.
-            await asyncio.sleep(0)
+            pass
         if self._checkpoint is not None:
             await self._checkpoint()
 
