@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+from dataclasses import replace
 
 import asyncpg
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from kinepy import KeyRange, open_store
 from kinepy.errors import Compacted
 from tests.contract.stores import FAST
+from tests.contract.test_p12_restore import forget_after
 from tests.postgres_server import PostgresServer, server_user
 
 
@@ -68,3 +70,16 @@ async def test_a_restart_is_no_new_timeline(own_postgres: PostgresServer) -> Non
         own_postgres.restart(immediate=True)
         after = await store.put(b"a", b"2")
         assert after.mod_revision == before.mod_revision + 1
+
+
+async def test_a_new_timeline_of_synchronous_standbys_is_no_new_epoch(own_postgres: PostgresServer) -> None:
+    url, settings = own_postgres.create_database(), replace(FAST, postgres_standbys="synchronous")
+    async with open_store(url, settings) as store:
+        before = await store.put(b"a", b"1")
+        await start_a_new_timeline(own_postgres)
+        after = await store.put(b"a", b"2")
+        assert after.mod_revision == before.mod_revision + 1
+        seen = (await store.put(b"a", b"3")).mod_revision
+        # What was seen is compared all the same.
+        await forget_after(url, after.mod_revision)
+        assert (await store.put(b"a", b"4")).mod_revision > seen + 1
