@@ -2,6 +2,7 @@
 # make test   set up everything, then run all tests (ARGS="tests/cli" and so on)
 # make check  format, lint, types, import contracts, size limits
 # make bench  measure
+# make audit  compare the installed dependencies with known advisories; needs the network
 # make chaos  real faults for longer, by a seed of the moment (KINEPY_SEED=7 and so on)
 # make soak   simulate with seed after seed until interrupted (ARGS="--seed 8142" and so on)
 
@@ -10,7 +11,7 @@ BIN := $(VENV)/bin
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check format bench soak chaos clean
+.PHONY: help setup run test check format bench audit soak chaos clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -52,6 +53,10 @@ check: $(VENV)/.dev-stamp
 format: $(VENV)/.dev-stamp
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+audit: $(VENV)/.dev-stamp
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
+	$(BIN)/python -m pip_audit --skip-editable
 
 bench: $(VENV)/.dev-stamp
 	$(BIN)/python bench/run.py $(ARGS)

@@ -12,6 +12,7 @@ FORMS: Final = (
     "postgresql://user:password@host:port/name"
 )
 MEMORY: Final = ":memory:"
+ENCODE: Final = "write / ? # [ ] @ and : in user and password as %2F %3F %23 %5B %5D %40 and %3A"
 
 _SQLITE: Final = "sqlite:///"
 _POSTGRES: Final = re.compile(r"^postgres(ql)?(\+asyncpg)?://", re.IGNORECASE)
@@ -60,8 +61,11 @@ def _parse_postgres(url: str) -> DatabaseUrl:
         _ = parts.hostname
         if "," not in parts.netloc:
             _ = parts.port
-    except ValueError as error:
-        raise BadDatabaseUrl(f"database URL cannot be understood ({error}): use {FORMS}") from None
+    except ValueError:
+        # The text of the error may quote a piece of the password, and so may every URL that is cut wrongly.
+        raise BadDatabaseUrl(f"database URL cannot be understood: {ENCODE}; use {FORMS}") from None
+    if "@" in parts.path + parts.fragment + parts.query.split("=", 1)[0]:
+        raise BadDatabaseUrl(f"database URL has an @ behind its host: {ENCODE}; use {FORMS}")
     shown = url
     if parts.password is not None:
         shown = url.replace(f":{parts.password}@", ":***@", 1)

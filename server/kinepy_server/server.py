@@ -13,7 +13,7 @@ from kinepy import Store
 from kinepy_server.app import create_app
 from kinepy_server.auth.oidc import oidc_pages
 from kinepy_server.auth.setup import Security, guarding
-from kinepy_server.auth.tls import Tls
+from kinepy_server.auth.tls import CIPHERS, Tls
 from kinepy_server.bounded_http import BoundedHttpProtocol
 from kinepy_server.context import Context
 from kinepy_server.discovery import discovery_pages
@@ -152,5 +152,6 @@ def _config(app: object, tls: Tls | None, connections: Connections) -> uvicorn.C
         ssl_certfile=tls.certificate if tls is not None else None,
         ssl_keyfile=tls.key if tls is not None else None,
         ssl_ca_certs=str(client_ca) if client_ca is not None else None,
+        ssl_ciphers=CIPHERS,
         ssl_cert_reqs=ssl.CERT_OPTIONAL if client_ca is not None else ssl.CERT_NONE,
     )

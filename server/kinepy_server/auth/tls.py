@@ -2,6 +2,11 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
+
+CIPHERS: Final = "ECDHE+AESGCM:ECDHE+CHACHA20"
+"""Of TLS 1.2, those with forward secrecy and authenticated encryption, as all of TLS 1.3 are. Older versions are
+refused."""
 
 
 @dataclass(frozen=True, slots=True)

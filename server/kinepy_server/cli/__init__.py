@@ -5,7 +5,10 @@ Modules are imported where they are used, so that `kinepy --help` stays instant 
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line. What it writes is for its user alone, unless it is meant for others."""
+    import os
+
+    os.umask(0o077)
     from kinepy_server.cli.commands import app
 
     app()
