@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.admission.objects import Json, binding, policy, put_in_force
+from tests.admission.objects import GROUP, Json, binding, policy, put_in_force
 from tests.http.writing import CONFIGMAPS, Api, configmap
 
 SMALL = {"expression": "size(object.data) < 2"}
@@ -118,3 +118,24 @@ async def test_policies_can_always_be_deleted(api: Api) -> None:
     assert (await api.post(CONFIGMAPS, configmap())).code == 422
     target = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/p"
     assert (await api.delete(target)).code == 200
+
+
+@pytest.mark.parametrize(
+    ("part", "field", "problem"),
+    [
+        (
+            {"expression": "object.a =="},
+            "expression",
+            "compilation failed: ERROR: <input>:1:12: Syntax error",
+        ),
+        ({"expression": "object.a"}, "expression", "must evaluate to bool"),
+        ({"expression": "true", "messageExpression": "1"}, "messageExpression", "must evaluate to string"),
+    ],
+)
+async def test_a_policy_that_does_not_compile_is_refused(
+    api: Api, part: Json, field: str, problem: str
+) -> None:
+    reply = await api.post(f"{GROUP}/validatingadmissionpolicies", policy(validations=[part]))
+    (cause,) = reply.body["details"]["causes"]
+    assert (reply.code, cause["field"]) == (422, f"spec.validations[0].{field}")
+    assert problem in cause["message"]

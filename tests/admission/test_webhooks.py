@@ -124,7 +124,7 @@ async def test_a_dry_run_does_not_reach_a_webhook_with_side_effects(api: Api) ->
 
 
 async def test_only_what_rules_selectors_and_conditions_name_is_sent(api: Api) -> None:
-    narrow = {
+    narrow: Json = {
         "rules": [
             {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}
         ],

@@ -27,7 +27,7 @@ _HINT = (
 )
 
 
-def check_rules(schema: Schema, *, path: str = "spec.validation.openAPIV3Schema") -> list[FieldError]:
+def rule_errors(schema: Schema, *, path: str) -> list[FieldError]:
     """The problems of all rules of the structural schema of a whole object, whose place is `path`."""
     total = _Total()
     errors = list(_check(schema, _Where(path, 1, "", root=True), total))

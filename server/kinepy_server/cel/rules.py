@@ -66,7 +66,7 @@ class Rules:
         return run.errors
 
 
-def compile_rules(schema: Schema) -> Rules:
+def compiled_rules(schema: Schema) -> Rules:
     """Compile the rules of the structural schema of a whole object."""
     return Rules(_place(schema, root=True))
 

@@ -1,10 +1,14 @@
 """What all custom resources do: defaults, generation, status, validation by their schema (CRD-11)."""
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-from kinepy_server.cel import Rules, compile_rules
+from kinepy_server.cel import compile_rules
 from kinepy_server.resources.resource import FieldError, JsonObject
 from kinepy_server.schema.structural import Structural
+
+if TYPE_CHECKING:
+    from kinepy_server.cel import Rules
 
 _HEAD = frozenset(("apiVersion", "kind", "metadata"))
 _HEAD_AND_STATUS = _HEAD | {"status"}
@@ -37,7 +41,7 @@ class CustomStrategy:
         self._rules: Rules | None = None
         self._counted = _HEAD_AND_STATUS if has_status else _HEAD
 
-    def _rules_of(self, structural: Structural) -> Rules:
+    def _rules_of(self, structural: Structural) -> "Rules":
         if self._rules is None:
             self._rules = compile_rules(structural.schema)
         return self._rules

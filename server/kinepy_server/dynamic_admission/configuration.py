@@ -7,14 +7,9 @@ from typing import Any
 import orjson
 
 from kinepy import KeyValue
+from kinepy_server.dynamic_admission.extensions import BINDINGS, MUTATING, POLICIES, VALIDATING
 from kinepy_server.dynamic_admission.policy import Binding, Policy
 from kinepy_server.dynamic_admission.webhook import Webhook
-
-MUTATING = b"/registry/mutatingwebhookconfigurations/"
-VALIDATING = b"/registry/validatingwebhookconfigurations/"
-POLICIES = b"/registry/validatingadmissionpolicies/"
-BINDINGS = b"/registry/validatingadmissionpolicybindings/"
-PREFIXES = (MUTATING, VALIDATING, POLICIES, BINDINGS)
 
 
 class Configuration:

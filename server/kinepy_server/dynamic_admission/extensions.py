@@ -7,6 +7,16 @@ if TYPE_CHECKING:
     from kinepy_server.dynamic_admission.configuration import Configuration
 
 
+OWN_GROUP = "admissionregistration.k8s.io"
+"""Objects of this group are never subject to admission by objects: they could lock everybody out."""
+MUTATING = b"/registry/mutatingwebhookconfigurations/"
+VALIDATING = b"/registry/validatingwebhookconfigurations/"
+POLICIES = b"/registry/validatingadmissionpolicies/"
+BINDINGS = b"/registry/validatingadmissionpolicybindings/"
+PREFIXES = (MUTATING, VALIDATING, POLICIES, BINDINGS)
+"""Where webhooks, policies and bindings are stored."""
+
+
 class Extensions:
     """Kept in step by a follower; read by every write."""
 

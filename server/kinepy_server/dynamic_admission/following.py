@@ -7,8 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from kinepy import EventType, KeyRange, KeyValue, Store, Watch
 from kinepy.errors import Compacted, StorageUnavailable, StoreClosed, WatchOverflow
-from kinepy_server.dynamic_admission.configuration import PREFIXES, Configuration
-from kinepy_server.dynamic_admission.extensions import Extensions
+from kinepy_server.dynamic_admission.extensions import PREFIXES, Extensions
 
 _log = logging.getLogger("kinepy.admission")
 _PAUSE_S = 0.5
@@ -43,7 +42,13 @@ class _State:
     def publish(self) -> None:
         """Let writes see it."""
         objects = self.objects.values()
-        self._extensions.configuration = Configuration(objects) if objects else None
+        if not objects:
+            self._extensions.configuration = None
+            return
+        # Most servers have neither webhooks nor policies, and should not wait for the language of these.
+        from kinepy_server.dynamic_admission.configuration import Configuration
+
+        self._extensions.configuration = Configuration(objects)
 
 
 class _Follower:

@@ -7,8 +7,6 @@ from kinepy_server.dynamic_admission.attributes import Attributes
 from kinepy_server.read.selectors.labels import Requirement, compile_requirement
 from kinepy_server.resources.resource import JsonObject
 
-OWN_GROUP = "admissionregistration.k8s.io"
-"""Objects of this group are never subject to admission by objects: they could lock everybody out."""
 _OPERATORS = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "absent"}
 Labels = Mapping[str, str]
 Test = Callable[[Attributes], bool]

@@ -5,9 +5,7 @@ import orjson
 from kinepy import KeyValue, Revision
 from kinepy_server.context import Context
 from kinepy_server.dynamic_admission.attributes import Attributes
-from kinepy_server.dynamic_admission.matching import OWN_GROUP
-from kinepy_server.dynamic_admission.policies import check_policies
-from kinepy_server.dynamic_admission.webhooks import Webhooks
+from kinepy_server.dynamic_admission.extensions import OWN_GROUP
 from kinepy_server.errors import internal_error
 from kinepy_server.objects.codec import decode
 from kinepy_server.request import Request
@@ -83,6 +81,10 @@ class Review:
         configuration = extensions.configuration
         if configuration is None:
             return False
+        # As long as there is nothing to be asked, nobody should wait for these.
+        from kinepy_server.dynamic_admission.policies import check_policies
+        from kinepy_server.dynamic_admission.webhooks import Webhooks
+
         namespace = await self._namespace(attributes)
         webhooks = Webhooks(extensions.clients, attributes, namespace=namespace, warnings=warnings)
         changed = await webhooks.mutate(configuration.mutating)

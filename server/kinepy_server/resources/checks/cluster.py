@@ -23,6 +23,7 @@ from kinepy_server.resources.checks.entries import (
     require,
     unique,
 )
+from kinepy_server.resources.checks.expressions import expression
 from kinepy_server.resources.resource import FieldError
 from kinepy_server.schema.quantity import quantity_value
 
@@ -227,7 +228,11 @@ TABLE: Table = {
     "admissionregistration.v1.ValidatingAdmissionPolicySpec": (
         ("failurePolicy", one_of("Fail", "Ignore")), ("matchConstraints", REQUIRED),
     ),
-    "admissionregistration.v1.Validation": (("expression", REQUIRED),),
+    "admissionregistration.v1.MatchCondition": (("name", REQUIRED), ("expression", REQUIRED, expression("bool"))),
+    "admissionregistration.v1.Validation": (
+        ("expression", REQUIRED, expression("bool")), ("messageExpression", expression("string")),
+    ),
+    "admissionregistration.v1.Variable": (("name", REQUIRED), ("expression", REQUIRED, expression())),
     "admissionregistration.v1.MutatingWebhookConfiguration": (("webhooks", unique("name", at="name")),),
     "admissionregistration.v1.ValidatingWebhook": tuple(e for e in _WEBHOOK if e[0] != "reinvocationPolicy"),
     "admissionregistration.v1.ValidatingWebhookConfiguration": (("webhooks", unique("name", at="name")),),
