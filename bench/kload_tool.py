@@ -24,8 +24,8 @@ def build() -> str | None:
     return str(BINARY)
 
 
-def load(url: str, operation: str, **options: str | int) -> dict[str, Any]:
-    """Run one operation; returns kload's figures. Prints the command; errors end the run."""
+def run(url: str, operation: str, **options: str | int) -> dict[str, Any]:
+    """Run one operation; returns kload's figures, errors among them. Prints the command."""
     arguments = ["-url", url, "-op", operation]
     for name, value in options.items():
         arguments += [f"-{name}", str(value)]
@@ -34,6 +34,12 @@ def load(url: str, operation: str, **options: str | int) -> dict[str, Any]:
     print("$", shlex.join([Path(command[-1]).name, *arguments]), flush=True)
     done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=True, cwd=HERE.parent)
     figures: dict[str, Any] = json.loads(done.stdout)
+    return figures
+
+
+def load(url: str, operation: str, **options: str | int) -> dict[str, Any]:
+    """As `run`, but errors end the program."""
+    figures = run(url, operation, **options)
     if figures["errors"]:
         raise SystemExit(f"{operation} met errors: {figures['errors']}")
     return figures

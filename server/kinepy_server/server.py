@@ -32,6 +32,7 @@ from kinepy_server.server_settings import ServerSettings
 from kinepy_server.version import handle_version
 
 BACKLOG = 4096
+ACCEPTED_AT_ONCE = 32
 KEEP_ALIVE_S = 120
 GRACE_S = 10
 """How long requests that run may take to finish when the server stops."""
@@ -102,8 +103,17 @@ async def serve(
         context.flow.connections.members = server.server_state.connections
         async with asyncio.TaskGroup() as tasks:
             stopper = tasks.create_task(_stop_cleanly(server, context, stop))
-            await server.serve([sock])
+            await server.serve(listeners(sock))
             stopper.cancel()
+
+
+def listeners(sock: socket.socket) -> list[socket.socket]:
+    """The socket, and others for the same queue of connections.
+
+    uvloop takes one connection from a socket each time round, however long that time is: when much is to be
+    done, a thousand new clients would wait for a thousand rounds.
+    """
+    return [sock, *(sock.dup() for _ in range(ACCEPTED_AT_ONCE - 1))]
 
 
 async def _stop_cleanly(server: HttpServer, context: Context, stop: asyncio.Event) -> None:
