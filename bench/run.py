@@ -2,7 +2,7 @@
 
 make bench                        everything, at full length
 make bench ARGS="--scale 0.2"     shorter
-make bench ARGS="--only library"  or: http, writers
+make bench ARGS="--only library"  or: http, writers, overload
 make bench ARGS="--write"         put the table into bench/RESULTS.md
 """
 
@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from bench import http_load, many_writers, raw, store_load  # noqa: E402
+from bench import http_load, many_writers, overload, raw, store_load  # noqa: E402
 from bench.table import Row, markdown  # noqa: E402
 from tests.postgres_server import PostgresServer  # noqa: E402
 
@@ -78,6 +78,13 @@ def measure(options: argparse.Namespace) -> list[Row]:
                     rows += http_load.measure(
                         folder / database, database=database, url=server_url, raw=floor, scale=options.scale
                     )
+                if options.only in ("", "overload"):
+                    rows += overload.measure(
+                        folder / f"{database}-overload",
+                        database=database,
+                        url=server_url if database == "postgres" else None,
+                        scale=options.scale,
+                    )
     return rows
 
 
@@ -87,7 +94,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--scale", type=float, default=1.0, help="length of the runs")
-    parser.add_argument("--only", choices=["", "library", "http", "writers"], default="")
+    parser.add_argument("--only", choices=["", "library", "http", "writers", "overload"], default="")
     parser.add_argument("--database", choices=["", "sqlite", "postgres"], default="")
     parser.add_argument("--write", action="store_true", help="put the table into bench/RESULTS.md")
     options = parser.parse_args()
