@@ -139,3 +139,48 @@ async def test_a_policy_that_does_not_compile_is_refused(
     (cause,) = reply.body["details"]["causes"]
     assert (reply.code, cause["field"]) == (422, f"spec.validations[0].{field}")
     assert problem in cause["message"]
+
+
+async def test_expressions_may_ask_for_the_users_rights(api: Api) -> None:
+    may = "authorizer.group('').resource('secrets').namespace('default').check('delete').allowed()"
+    of_account = "authorizer.serviceAccount('default', 'x').path('/healthz').check('get').allowed()"
+    await put_in_force(api, policy(validations=[{"expression": f"{may} && {of_account}"}]), binding())
+    assert (await api.post(CONFIGMAPS, configmap())).code == 201
+
+
+async def test_a_scale_is_judged_as_a_scale(api: Api) -> None:
+    rule = {"apiGroups": ["apps"], "apiVersions": ["*"], "operations": ["UPDATE"], "resources": ["*/scale"]}
+    expression = "request.kind.kind == 'Scale' && object.spec.replicas < 5 && oldObject.spec.replicas == 1"
+    spec: Json = {"matchConstraints": {"resourceRules": [rule]}}
+    await put_in_force(api, policy(validations=[{"expression": expression}], **spec), binding())
+    labels = {"app": "a"}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    obj = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "d"},
+        "spec": {"selector": {"matchLabels": labels}, "template": template},
+    }
+    target = "/apis/apps/v1/namespaces/default/deployments"
+    assert (await api.post(target, obj)).code == 201
+    assert (await api.patch(f"{target}/d/scale", {"spec": {"replicas": 9}})).code == 422
+    assert (await api.patch(f"{target}/d/scale", {"spec": {"replicas": 3}})).code == 200
+
+
+async def test_an_eviction_is_judged(api: Api) -> None:
+    rule = {
+        "apiGroups": [""],
+        "apiVersions": ["v1"],
+        "operations": ["CREATE"],
+        "resources": ["pods/eviction"],
+    }
+    spec: Json = {"matchConstraints": {"resourceRules": [rule]}}
+    await put_in_force(
+        api, policy(validations=[{"expression": "object.kind != 'Eviction'"}], **spec), binding()
+    )
+    pods = "/api/v1/namespaces/default/pods"
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}
+    assert (await api.post(pods, {**pod, "spec": {"containers": [{"name": "c", "image": "i"}]}})).code == 201
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "p"}}
+    assert (await api.post(f"{pods}/p/eviction", eviction)).code == 422
+    assert (await api.get(f"{pods}/p")).code == 200

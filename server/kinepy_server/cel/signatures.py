@@ -35,6 +35,11 @@ _SHORT = {
     "quantity": "kubernetes.Quantity",
     "semver": "kubernetes.Semver",
     "format": "kubernetes.NamedFormat",
+    "authorizer": "kubernetes.authorization.Authorizer",
+    "pathcheck": "kubernetes.authorization.PathCheck",
+    "groupcheck": "kubernetes.authorization.GroupCheck",
+    "resourcecheck": "kubernetes.authorization.ResourceCheck",
+    "answer": "kubernetes.authorization.Decision",
 }
 NAMESPACES = frozenset(("strings", "sets", "lists", "optional", "format", "ip"))
 """What stands before the name of some functions: it is no value."""

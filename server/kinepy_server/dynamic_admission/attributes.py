@@ -24,11 +24,14 @@ class Attributes:
     old: JsonObject | None
     options: Json = field(default_factory=dict)
     dry_run: bool = False
+    kind: tuple[str, str, str] | None = None
+    """Group, version and kind of what is written, if it is no object of the resource itself, such as a Scale."""
 
     def request(self, uid: str = "") -> Json:
         """The members of an AdmissionReview's request that do not hold objects."""
         resource = self.resource
-        kind = {"group": resource.group, "version": resource.version, "kind": resource.kind}
+        parts = self.kind or (resource.group, resource.version, resource.kind)
+        kind = dict(zip(("group", "version", "kind"), parts, strict=True))
         place = {"group": resource.group, "version": resource.version, "resource": resource.plural}
         found: Json = {"uid": uid, "kind": kind, "resource": place}
         if self.subresource:

@@ -41,7 +41,7 @@ async def check_policies(
             ):
                 continue
             if values is None:
-                values = values_of(attributes, namespace=namespace, authorizer=None)
+                values = values_of(attributes, namespace=namespace, context=context)
             for finding in await _findings(context, policy, binding, attributes=attributes, values=values):
                 _tell(policy, binding, finding, attributes=attributes, warnings=warnings)
 

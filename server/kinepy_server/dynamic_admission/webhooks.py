@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from kinepy_server.context import Context
 from kinepy_server.dynamic_admission.answers import (
     conditions_failed,
     denied_by_webhook,
@@ -15,7 +16,7 @@ from kinepy_server.dynamic_admission.answers import (
     webhook_failed,
 )
 from kinepy_server.dynamic_admission.attributes import Attributes
-from kinepy_server.dynamic_admission.client import CallFailed, Clients
+from kinepy_server.dynamic_admission.client import CallFailed
 from kinepy_server.dynamic_admission.conditions import ConditionsFailed
 from kinepy_server.dynamic_admission.variables import values_of
 from kinepy_server.dynamic_admission.webhook import Webhook
@@ -30,9 +31,9 @@ class Webhooks:
     """The webhooks of one write."""
 
     def __init__(
-        self, clients: Clients, attributes: Attributes, *, namespace: JsonObject | None, warnings: list[str]
+        self, context: Context, attributes: Attributes, *, namespace: JsonObject | None, warnings: list[str]
     ) -> None:
-        self._clients, self._attributes = clients, attributes
+        self._context, self._attributes = context, attributes
         self._namespace, self._warnings = namespace, warnings
 
     def concerned(self, webhook: Webhook) -> bool:
@@ -42,7 +43,7 @@ class Webhooks:
             return False
         if not webhook.matcher.takes_namespace(attributes, self._namespace):
             return False
-        values = values_of(attributes, namespace=self._namespace, authorizer=None)
+        values = values_of(attributes, namespace=self._namespace, context=self._context)
         try:
             return webhook.conditions.hold(values)
         except ConditionsFailed as error:
@@ -98,7 +99,7 @@ class Webhooks:
         request |= {"object": attributes.new, "oldObject": attributes.old}
         try:
             async with asyncio.timeout(webhook.timeout_s):
-                response = await self._clients.ask(webhook, request)
+                response = await self._context.extensions.clients.ask(webhook, request)
         except (CallFailed, TimeoutError) as error:
             if webhook.ignores_failure:
                 return None

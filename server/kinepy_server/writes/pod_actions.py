@@ -21,6 +21,7 @@ from kinepy_server.writes.delete import Deletion, deletion_actor
 from kinepy_server.writes.delete_options import checked_options
 from kinepy_server.writes.options import write_options
 from kinepy_server.writes.outcome import Decision, Write, change
+from kinepy_server.writes.review import ActionReview
 
 CREATED = b'{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success","code":201}'
 
@@ -35,6 +36,8 @@ async def handle_binding(context: Context, request: Request, resource: Resource)
     name = request.name or binding["metadata"].get("name", "")
     _check_target(binding.get("target") or {})
     now = timestamp(context.clock.now_us())
+    review = ActionReview(context, request, pods, dry_run=options.dry_run, kind=("", "v1", "Binding"))
+    await review.judge("CREATE", binding)
 
     def decide(kv: KeyValue | None) -> Decision:
         if kv is None:
@@ -92,6 +95,10 @@ async def handle_eviction(context: Context, request: Request, resource: Resource
     name = eviction["metadata"].get("name", "")
     if name != request.name:
         raise bad_request("name in URL does not match name in Eviction object")
+    review = ActionReview(
+        context, request, resource, dry_run=options.dry_run, kind=("policy", "v1", "Eviction")
+    )
+    await review.judge("CREATE", eviction)
     deletion_options = checked_options(eviction.get("deleteOptions") or {}, dry_run=options.dry_run)
     deletion = Deletion(context, resource, name, options=deletion_options)
     await deletion.run(request.namespace, actor=deletion_actor(request))

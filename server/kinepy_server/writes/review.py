@@ -28,6 +28,67 @@ def review_of(
     return Review(context, request, resource, dry_run=dry_run, deletes=deletes)
 
 
+async def judge(context: Context, attributes: Attributes, *, warnings: list[str]) -> bool:
+    """Ask webhooks and policies; whether a webhook has changed the object. Raises their refusal."""
+    configuration = context.extensions.configuration
+    if configuration is None:
+        return False
+    # As long as there is nothing to be asked, nobody should wait for these.
+    from kinepy_server.dynamic_admission.policies import check_policies
+    from kinepy_server.dynamic_admission.webhooks import Webhooks
+
+    namespace = await _namespace(context, attributes)
+    webhooks = Webhooks(context, attributes, namespace=namespace, warnings=warnings)
+    changed = await webhooks.mutate(configuration.mutating)
+    await check_policies(context, configuration.policies, attributes, namespace=namespace, warnings=warnings)
+    await webhooks.validate(configuration.validating)
+    return changed
+
+
+async def _namespace(context: Context, attributes: Attributes) -> JsonObject | None:
+    if not attributes.resource.namespaced:
+        return None
+    kv = await context.store.get(f"{_NAMESPACES}/{attributes.namespace}".encode(), consistent=False)
+    found: JsonObject | None = None if kv is None else orjson.loads(kv.value)
+    return found
+
+
+class ActionReview:
+    """The review of a write of what is no stored object: a Scale, an Eviction, a Binding. It only judges."""
+
+    def __init__(
+        self,
+        context: Context,
+        request: Request,
+        resource: Resource,
+        *,
+        dry_run: bool,
+        kind: tuple[str, str, str],
+    ) -> None:
+        self._context, self._request, self._resource = context, request, resource
+        self._dry_run, self._kind = dry_run, kind
+
+    async def judge(self, operation: str, new: JsonObject, old: JsonObject | None = None) -> None:
+        """Raise the refusal of a webhook or policy."""
+        if self._context.extensions.configuration is None:
+            return
+        request = self._request
+        attributes = Attributes(
+            operation,
+            self._resource,
+            request.subresource,
+            request.namespace,
+            request.name,
+            request.user,
+            new,
+            old,
+            {"kind": _OPTIONS[operation], "apiVersion": "meta.k8s.io/v1"},
+            self._dry_run,
+            self._kind,
+        )
+        await judge(self._context, attributes, warnings=request.warnings)
+
+
 class Review:
     """The review of one write, repeated for each state that it is tried on."""
 
@@ -41,13 +102,13 @@ class Review:
         """The decision, with what webhooks changed in it. Raises the refusal of a webhook or policy."""
         old = None if kv is None else decode(self._resource, kv)
         if self._deletes:
-            await self._judge(self._attributes("DELETE", None, old))
+            await self._judged(self._attributes("DELETE", None, old))
             return decision
         if not isinstance(decision, Write | Remove):
             return decision
         new = self._decoded(decision.value, kv)
         attributes = self._attributes("CREATE" if kv is None else "UPDATE", new, old)
-        if await self._judge(attributes):
+        if await self._judged(attributes):
             assert attributes.new is not None
             return self._prepared(attributes.new, new, old)
         return decision
@@ -75,32 +136,8 @@ class Review:
             self._dry_run,
         )
 
-    async def _judge(self, attributes: Attributes) -> bool:
-        """Ask webhooks and policies; whether a webhook has changed the object."""
-        extensions, warnings = self._context.extensions, self._request.warnings
-        configuration = extensions.configuration
-        if configuration is None:
-            return False
-        # As long as there is nothing to be asked, nobody should wait for these.
-        from kinepy_server.dynamic_admission.policies import check_policies
-        from kinepy_server.dynamic_admission.webhooks import Webhooks
-
-        namespace = await self._namespace(attributes)
-        webhooks = Webhooks(extensions.clients, attributes, namespace=namespace, warnings=warnings)
-        changed = await webhooks.mutate(configuration.mutating)
-        await check_policies(
-            self._context, configuration.policies, attributes, namespace=namespace, warnings=warnings
-        )
-        await webhooks.validate(configuration.validating)
-        return changed
-
-    async def _namespace(self, attributes: Attributes) -> JsonObject | None:
-        if not attributes.resource.namespaced:
-            return None
-        key = f"{_NAMESPACES}/{attributes.namespace}".encode()
-        kv = await self._context.store.get(key, consistent=False)
-        found: JsonObject | None = None if kv is None else orjson.loads(kv.value)
-        return found
+    async def _judged(self, attributes: Attributes) -> bool:
+        return await judge(self._context, attributes, warnings=self._request.warnings)
 
     def _decoded(self, value: bytes, kv: KeyValue | None) -> JsonObject:
         revision = Revision(0) if kv is None else kv.mod_revision

@@ -24,8 +24,9 @@ from kinepy_server.writes.address import check_name, check_url_name, settle_name
 from kinepy_server.writes.body import read_object
 from kinepy_server.writes.create import actor_of, writer_of
 from kinepy_server.writes.options import WriteOptions, write_options
-from kinepy_server.writes.outcome import Decision, change
+from kinepy_server.writes.outcome import Decision, Reviewed, Write, change
 from kinepy_server.writes.prepare import causes_of, prepare_changed
+from kinepy_server.writes.review import ActionReview
 from kinepy_server.writes.update import check_version, uid_conflict
 
 Part: TypeAlias = "_ScaleUpdate | _ScalePatch"
@@ -70,8 +71,27 @@ async def _change(context: Context, request: Request, resource: Resource, *, par
         part.decide,
         actor=actor_of(request, part.options),
         dry_run=part.options.dry_run,
+        review=_reviewed(context, request, resource, dry_run=part.options.dry_run),
     )
     return await respond(view.one(_shown(resource, scales, outcome.kv)), accepted)
+
+
+def _reviewed(context: Context, request: Request, resource: Resource, *, dry_run: bool) -> Reviewed | None:
+    """Webhooks and policies see the Scale, and may refuse it."""
+    if context.extensions.configuration is None:
+        return None
+    scales = scale_resource(resource)
+    kind = (scales.group, scales.version, scales.kind)
+    review = ActionReview(context, request, resource, dry_run=dry_run, kind=kind)
+
+    async def reviewed(decision: Decision, kv: KeyValue | None) -> Decision:
+        if kv is not None and isinstance(decision, Write):
+            changed = KeyValue(kv.key, decision.value, kv.create_revision, kv.mod_revision, kv.version)
+            new, old = (decode(scales, _shown(resource, scales, one)) for one in (changed, kv))
+            await review.judge("UPDATE", new, old)
+        return decision
+
+    return reviewed
 
 
 def _shown(resource: Resource, scales: Resource, kv: KeyValue) -> KeyValue:
