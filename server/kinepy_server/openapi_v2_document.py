@@ -13,7 +13,7 @@ Json: TypeAlias = dict[str, Any]
 DEFINITIONS = "#/definitions/"
 METHODS = ("get", "put", "post", "delete", "patch")
 _INNER = ("items", "additionalProperties")
-_ONLY_V3 = frozenset(("allOf", "oneOf", "default", "$ref"))
+_ONLY_V3 = frozenset(("allOf", "anyOf", "oneOf", "not", "nullable", "default", "$ref"))
 
 
 def swagger_document(registry: Registry, *, version: str) -> Json:
@@ -91,7 +91,7 @@ def _parameter(parameter: Mapping[str, Any]) -> Json:
 
 def _schema(schema: Mapping[str, Any]) -> Json:
     """A schema, without what Swagger has no words for: a reference stands alone, an alternative is a string."""
-    reference = schema.get("$ref") or next((part["$ref"] for part in schema.get("allOf", ())), "")
+    reference = schema.get("$ref") or _first_reference(schema.get("allOf", ()))
     made: Json = {name: value for name, value in schema.items() if name not in _ONLY_V3}
     if reference:
         return {"$ref": DEFINITIONS + reference.removeprefix(REFERENCE)} | made
@@ -100,11 +100,15 @@ def _schema(schema: Mapping[str, Any]) -> Json:
     if "default" in schema:
         made["default"] = schema["default"]
     for name in _INNER:
-        if name in schema:
+        if isinstance(schema.get(name), Mapping):
             made[name] = _schema(schema[name])
     if "properties" in schema:
         made["properties"] = _schemas(schema["properties"].items())
     return made
+
+
+def _first_reference(parts: Iterable[Mapping[str, Any]]) -> str:
+    return next((part["$ref"] for part in parts if "$ref" in part), "")
 
 
 def _schemas(named: Iterable[tuple[str, Any]]) -> Json:

@@ -80,8 +80,10 @@ def _types(value: str) -> bytes:
     return _field(1, value.encode())
 
 
-def _inner(value: Json) -> bytes:
-    """A schema as an item of a list or of a map."""
+def _inner(value: Json | bool) -> bytes:
+    """A schema as an item of a list or of a map; of a map also whether there may be any."""
+    if isinstance(value, bool):
+        return tag_of(2, VARINT) + bytes((value,))
     return _field(1, _schema(value))
 
 

@@ -44,9 +44,9 @@ async def test_a_controller_that_fails_begins_anew(
     with caplog.at_level(logging.CRITICAL, "kinepy.controllers"):
         async with running_controllers(context, ["events"]):
             await asyncio.wait_for(failing.works.wait(), 20)
-            assert context.controllers.leading == {"events": True}
+            assert context.controllers.leading["events"]
     assert context.controllers.errors["events"] == 2
-    assert context.controllers.leading == {"events": False}
+    assert not context.controllers.leading["events"]
 
 
 async def test_nothing_of_them_is_left_when_the_server_ends(context: Context) -> None:

@@ -133,3 +133,17 @@ async def test_an_unknown_format_is_warned_of(api: Api) -> None:
     schema = spec_schema(a={"type": "string", "format": "frob"})
     reply = await api.post(DEFINITIONS, definition(version(schema=schema)))
     assert reply.header("warning") == ['299 - "unrecognized format \\"frob\\""']
+
+
+async def test_swagger_leaves_out_what_it_has_no_words_for(api: Api, crds: Crds) -> None:
+    rich = {
+        "type": "object",
+        "additionalProperties": True,
+        "allOf": [{"required": ["x"]}],
+        "anyOf": [{"minProperties": 1}],
+    }
+    await crds.define(version(schema=spec_schema(a=rich, b={"x-kubernetes-int-or-string": True})))
+    found = (await api.get("/openapi/v2")).body["definitions"]["com.example.v1.Widget"]
+    assert found["properties"]["spec"]["properties"]["a"].keys() == {"type", "additionalProperties"}
+    protobuf = {"accept": "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"}
+    assert (await api.get("/openapi/v2", headers=protobuf)).code == 200
