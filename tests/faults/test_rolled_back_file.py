@@ -98,5 +98,6 @@ def test_a_restart_alone_is_no_rollback(tmp_path: Path, end: str) -> None:
         server.restart()
         with server.client() as client, client.watch(configmaps(), resourceVersion=first) as events:
             second = int(client.create("two")["metadata"]["resourceVersion"])
-            assert second == first + 1
+            # Servers write some records of their own; an epoch is further away.
+            assert first < second < first + 1000
             assert next(events)["object"]["metadata"]["resourceVersion"] == str(second)
