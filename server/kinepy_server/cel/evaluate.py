@@ -23,7 +23,7 @@ from kinepy_server.cel.nodes import (
 from kinepy_server.cel.operators import BINARY, has_key, index, negate, negation, type_of
 from kinepy_server.cel.signatures import Overload
 from kinepy_server.cel.static_cost import static_cost
-from kinepy_server.cel.values import NONE, Optional, TypeValue
+from kinepy_server.cel.values import NONE, Optional, TypeValue, UInt
 
 Frame: TypeAlias = list[Any]
 Evaluate: TypeAlias = Callable[[Frame], Any]
@@ -254,11 +254,21 @@ def _list(node: ListLiteral) -> Evaluate:
             value = item(frame)
             if not optional:
                 found.append(value)
-            elif value.present:
+            elif _opened(value).present:
                 found.append(value.value)
         return found
 
     return build
+
+
+def _opened(value: Any) -> Optional:
+    if not isinstance(value, Optional):
+        raise no_such_overload()
+    return value
+
+
+_KEYS = frozenset((str, int, UInt, bool))
+"""The types of the keys of maps."""
 
 
 def _map(node: MapLiteral) -> Evaluate:
@@ -269,10 +279,10 @@ def _map(node: MapLiteral) -> Evaluate:
         for key_of, value_of, optional in entries:
             key, value = key_of(frame), value_of(frame)
             if optional:
-                if not value.present:
+                if not _opened(value).present:
                     continue
                 value = value.value
-            if isinstance(key, (list, dict, float)) or key is None:
+            if type(key) not in _KEYS:
                 raise EvaluationError("unsupported key type")
             if has_key(found, key):
                 raise EvaluationError(f"Failed with repeated key: {key}")

@@ -102,7 +102,10 @@ def _transform_entries(_: Comprehension, turns: Turns, exprs: Sequence[Evaluate]
         found: dict[Any, Any] = {}
         for _ in turns(frame):
             if all(_tested(frame, test) for test in tests):
-                for key, value in result(frame).items():
+                entries = result(frame)
+                if not isinstance(entries, dict):
+                    raise no_such_overload()
+                for key, value in entries.items():
                     if key in found:
                         raise EvaluationError(f"insert failed: key {key} already exists")
                     found[key] = value

@@ -13,7 +13,7 @@ from kinepy_server.cel.values import NONE, Duration, Optional, UInt
 _less: Callable[[Any, Any], bool] = BINARY["_<_"]
 _ORDERED = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
 _ZEROS: dict[str, Any] = {"int": 0, "uint": UInt(0), "double": 0.0, "duration": Duration(0)}
-_RANGE_MAX = 1_000_000
+_RANGE_MAX = 100_000
 
 
 def _is_sorted(items: list[Any]) -> bool:

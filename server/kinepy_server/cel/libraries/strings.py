@@ -4,12 +4,13 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from kinepy_server.cel.errors import EvaluationError
+from kinepy_server.cel.errors import CostExceeded, EvaluationError
 from kinepy_server.cel.libraries.formatting import formatted
 from kinepy_server.cel.regular import compiled
 from kinepy_server.cel.signatures import elements, expression, search, table, traverse
 
 _BLANK = re.compile(r"\A\s+|\s+\Z")
+_CHARACTERS_MAX = 10_000_000
 _QUOTED = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v"}
 _QUOTED |= {"\\": "\\\\", '"': '\\"'}
 
@@ -47,7 +48,15 @@ _UPPER = {code: code - 32 for code in range(ord("a"), ord("z") + 1)}
 
 
 def _replace(text: str, old: str, new: str, count: int = -1) -> str:  # noqa: PLR0917 as it is called
+    times = text.count(old) if count < 0 else count
+    _check_size(len(text) + times * len(new))
     return text.replace(old, new, count)
+
+
+def _check_size(characters: int) -> None:
+    """Texts could be made that do not fit in memory, by a call that costs little."""
+    if characters > _CHARACTERS_MAX:
+        raise CostExceeded
 
 
 def _split(text: str, separator: str, count: int = -1) -> list[str]:
@@ -75,6 +84,7 @@ def _trim(text: str) -> str:
 def _join(parts: Sequence[Any], separator: str = "") -> str:
     if not all(isinstance(part, str) for part in parts):
         raise EvaluationError("no such overload")
+    _check_size(sum(map(len, parts)) + len(separator) * len(parts))
     return separator.join(parts)
 
 
