@@ -34,7 +34,7 @@ async def charge_of(
     assert quotas is not None, "quotas are always served"
     keys = _keys(quotas.key_prefix, namespace)
     # Most namespaces have none, and this is asked for every object that is made.
-    if not (await context.store.range(keys, keys_only=True, consistent=False)).items:
+    if not (await context.store.count(keys, consistent=False)).count:
         return None
     found = await context.store.range(keys, consistent=False)
     charging = _Charging(context, quotas, resource, namespace=namespace)

@@ -73,9 +73,11 @@ def _compare_members(
     skip: frozenset[str] = frozenset(),
 ) -> None:
     properties = kind.properties
-    for name in new.keys() | old.keys():
+    for name in new.keys() | old.keys() if old else new:
+        if name in skip:
+            continue
         before, after = old.get(name, _ABSENT), new.get(name, _ABSENT)
-        if before != after and name not in skip:
+        if before != after:
             _compare_member(properties.get(name), before, after, found=found, element=f"f:{name}")
 
 

@@ -9,7 +9,8 @@ from kinepy_server.schema.types import Kind, Property, Type
 
 _SORTED = orjson.OPT_SORT_KEYS
 _MISSING = object()
-_COMPOUND = (Kind.OBJECT, Kind.MAP, Kind.LIST, Kind.ANY)
+# By names of their own, since a member of an enumeration is slow to look up and this is asked for every field.
+_COMPOUND = _OBJECT, _MAP, _LIST, _ANY = Kind.OBJECT, Kind.MAP, Kind.LIST, Kind.ANY
 
 
 class Repeated(list[Any]):
@@ -22,25 +23,19 @@ class ElementError(ValueError):
 
 def is_leaf(kind: Type) -> bool:
     """Whether values of a type are owned as a whole."""
-    match kind.kind:
-        case Kind.OBJECT | Kind.MAP | Kind.ANY:
-            return kind.map_type == "atomic"
-        case Kind.LIST:
-            return kind.list_type == "atomic"
-        case _:
-            return True
+    which = kind.kind
+    if which is _MAP or which is _OBJECT or which is _ANY:
+        return kind.map_type == "atomic"
+    return which is not _LIST or kind.list_type == "atomic"
 
 
 def is_misfit(kind: Type, value: Any) -> bool:
     """Whether a value is of another JSON type than its own: objects of custom types may be so until they are
     validated, and when their type has changed."""
-    match kind.kind:
-        case Kind.OBJECT | Kind.MAP:
-            return value is not None and not isinstance(value, dict)
-        case Kind.LIST:
-            return value is not None and not isinstance(value, list)
-        case _:
-            return False
+    which = kind.kind
+    if which is _MAP or which is _OBJECT:
+        return value is not None and not isinstance(value, dict)
+    return which is _LIST and value is not None and not isinstance(value, list)
 
 
 def is_scalar(kind: Type) -> bool:

@@ -6,11 +6,12 @@ from functools import lru_cache
 from typing import Any
 
 from kinepy_server.apply.changes import Changes, released, settled_entries
-from kinepy_server.apply.field_set import FieldSet, union
+from kinepy_server.apply.field_set import FieldSet, difference, union
 from kinepy_server.apply.managers import UPDATE, Entry, capped, given_entries, identity, in_order, new_entry
 from kinepy_server.apply.versions import Versions
 
 MANAGER_BYTES_MAX = 128
+AGENT_CHARACTERS_MAX = 1024
 
 JsonObject = dict[str, Any]
 
@@ -25,12 +26,14 @@ class Writer:
     now: str
 
 
-@lru_cache(maxsize=1024)
 def manager_of(field_manager: str, user_agent: str) -> str:
     """The manager of a write: the given one, else what the user agent says before its first slash."""
-    if field_manager:
-        return field_manager
-    prefix = user_agent.partition("/")[0]
+    # What is beyond counts for nothing, unless it is not printable; the cache holds short texts only.
+    return field_manager or _agent_name(user_agent.partition("/")[0][:AGENT_CHARACTERS_MAX])
+
+
+@lru_cache(maxsize=1024)
+def _agent_name(prefix: str) -> str:
     kept, size = [], 0
     for character in prefix:
         if character.isprintable():
@@ -63,16 +66,26 @@ def updated(entries: Sequence[Entry], old: JsonObject, new: JsonObject, *, write
     """The entries after a plain write."""
     changes = Changes(writer.versions, old, new)
     kept = settled_entries(entries, writer.versions)
+    written = changes.own.written
+    if not kept:
+        return [_own(written, writer)] if written else []
+    if len(kept) == 1 and written and not changes.own.removed and _is_own(kept[0], written, writer):
+        return [{**kept[0], "time": writer.now}]
     if changes:
-        if kept:
-            kept = released(kept, changes)
-        if changes.own.written:
-            kept = capped(_with_own(kept, changes.own.written, writer))
+        kept = released(kept, changes)
+        if written:
+            kept = capped(_with_own(kept, written, writer))
     return in_order(kept)
 
 
-def _with_own(entries: Sequence[Entry], written: FieldSet, writer: Writer) -> list[Entry]:
-    own = new_entry(
+def _is_own(entry: Entry, written: FieldSet, writer: Writer) -> bool:
+    """Whether a plain writer owned what it wrote, so that nothing but the time changes."""
+    mine = writer.manager, UPDATE, writer.versions.api_version, writer.subresource
+    return identity(entry) == mine and difference(written, entry["fieldsV1"]) is None
+
+
+def _own(written: FieldSet, writer: Writer) -> Entry:
+    return new_entry(
         writer.manager,
         UPDATE,
         written,
@@ -80,6 +93,10 @@ def _with_own(entries: Sequence[Entry], written: FieldSet, writer: Writer) -> li
         subresource=writer.subresource,
         time=writer.now,
     )
+
+
+def _with_own(entries: Sequence[Entry], written: FieldSet, writer: Writer) -> list[Entry]:
+    own = _own(written, writer)
     mine = identity(own)
     others = []
     for entry in entries:

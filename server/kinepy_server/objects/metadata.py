@@ -22,8 +22,19 @@ _KEPT_WHEN_ABSENT = ("uid", "deletionTimestamp", "deletionGracePeriodSeconds")
 _NOT_EMPTY = "must not be empty"
 _OWNER_ORDER = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
 
-_key_problems = lru_cache(maxsize=8192)(qualified_name_problems)
-_label_problems = lru_cache(maxsize=8192)(value_problems)
+_KNOWN_TEXT_MAX = 512
+"""Longer texts are never right, and what is wrong with them is not kept: so the caches stay small."""
+
+_known_key_problems = lru_cache(maxsize=8192)(qualified_name_problems)
+_known_label_problems = lru_cache(maxsize=8192)(value_problems)
+
+
+def _key_problems(key: str) -> Sequence[str]:
+    return _known_key_problems(key) if len(key) <= _KNOWN_TEXT_MAX else qualified_name_problems(key)
+
+
+def _label_problems(value: str) -> Sequence[str]:
+    return _known_label_problems(value) if len(value) <= _KNOWN_TEXT_MAX else value_problems(value)
 
 
 def fill_new(metadata: JsonObject, *, uid: str, now: str) -> None:
@@ -77,7 +88,8 @@ def metadata_errors(resource: Resource, metadata: JsonObject) -> list[FieldError
         errors += _named("metadata.generateName", base, prefix_problems(resource.name_rule, base))
     name = metadata.get("name", "")
     if name:
-        errors += _named("metadata.name", name, name_problems(resource.name_rule, name))
+        if problems := name_problems(resource.name_rule, name):
+            errors += _named("metadata.name", name, problems)
     else:
         text = "Required value: name or generateName is required"
         errors.append(FieldError("metadata.name", "FieldValueRequired", text))
@@ -134,8 +146,10 @@ def _shared_errors(metadata: JsonObject) -> list[FieldError]:
 def _label_errors(labels: Mapping[str, str]) -> list[FieldError]:
     errors: list[FieldError] = []
     for key, value in labels.items():
-        errors += _named("metadata.labels", key, _key_problems(key))
-        errors += _named("metadata.labels", value, _label_problems(value))
+        if problems := _key_problems(key):
+            errors += _named("metadata.labels", key, problems)
+        if problems := _label_problems(value):
+            errors += _named("metadata.labels", value, problems)
     return errors
 
 
@@ -143,7 +157,8 @@ def _annotation_errors(annotations: Mapping[str, str]) -> list[FieldError]:
     errors: list[FieldError] = []
     total = 0
     for key, value in annotations.items():
-        errors += _named("metadata.annotations", key, _key_problems(key.lower()))
+        if problems := _key_problems(key.lower()):
+            errors += _named("metadata.annotations", key, problems)
         total += _size(key) + _size(value)
     if total > ANNOTATIONS_BYTES_MAX:
         text = f"Too long: may not be more than {ANNOTATIONS_BYTES_MAX} bytes"

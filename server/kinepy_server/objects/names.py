@@ -16,6 +16,7 @@ _LABEL_RULE = (
     " with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is"
     " '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
 )
+_KNOWN_NAME_MAX = 512
 _NO_DOTS = "must not contain dots"
 
 
@@ -55,9 +56,14 @@ RULES: Mapping[str, Callable[[str], list[str]]] = {
 """The name rules of the fact tables; `derived` names are checked by the type's own strategy."""
 
 
-@lru_cache(maxsize=8192)
 def name_problems(rule: str, name: str) -> Sequence[str]:
     """What is wrong with a name, in the original's words; empty when nothing is."""
+    # Answers for longer ones are not kept, so that the cache stays small.
+    return _known(rule, name) if len(name) <= _KNOWN_NAME_MAX else RULES[rule](name)
+
+
+@lru_cache(maxsize=8192)
+def _known(rule: str, name: str) -> Sequence[str]:
     return tuple(RULES[rule](name))
 
 
