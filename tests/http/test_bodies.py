@@ -123,6 +123,24 @@ def test_plain_yaml_is_version_1_1_and_times_stay_texts(text: str, value: Any) -
     assert parse_yaml(f"k: {text}".encode())[0] == {"k": value}
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (str(2**64 - 1), 2**64 - 1),
+        (str(2**64), 2.0**64),
+        (str(-(2**63)), -(2**63)),
+        (str(-(2**63) - 1), -(2.0**63)),
+        ("1" + "0" * 300, 1e300),
+        ("1" + "0" * 400, "1" + "0" * 400),
+        ("9" * 5000, "9" * 5000),
+        ("0x" + "f" * 20, "0x" + "f" * 20),
+        ("1e999", "1e999"),
+    ],
+)
+def test_a_yaml_number_that_does_not_fit_is_a_float_or_stays_text(text: str, value: Any) -> None:
+    assert parse_yaml(f"k: {text}".encode())[0] == {"k": value}
+
+
 def test_yaml_keys_become_texts() -> None:
     assert parse_yaml(b"1: a\ntrue: b\n1.5: c")[0] == {"1": "a", "true": "b", "1.5": "c"}
 

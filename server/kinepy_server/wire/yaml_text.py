@@ -4,6 +4,7 @@ The original turns YAML into JSON first; so keys become texts, times stay texts,
 alias stands for a copy; how much all copies together may hold is bounded.
 """
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +16,8 @@ from kinepy_server.schema.go_json import TOO_DEEP, too_deep
 
 NODES_MAX = 1_000_000
 """Nodes of a document with every alias expanded."""
-_INTEGER_MAX = 2**64
+_INTEGER_MIN, _INTEGER_MAX = -(2**63), 2**64
+_DECIMAL_DIGITS_MAX = 20
 
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -162,20 +164,28 @@ def _scalar(node: yaml.Node) -> Any:
             raise yaml.YAMLError(f"cannot decode !!{tag}")
 
 
-def _integer(text: str) -> int | float:
+def _integer(text: str) -> int | float | str:
+    """As the original: what 64 bits cannot hold is a float when it is decimal, and else the text it is."""
     sign, digits = (-1, text[1:]) if text.startswith("-") else (1, text.lstrip("+"))
     digits = digits.replace("_", "")
     if len(digits) > 1 and digits[0] == "0" and digits[1] in "01234567":
         digits = f"0o{digits[1:]}"
+    is_decimal = not digits.startswith("0")
+    if is_decimal and len(digits) > _DECIMAL_DIGITS_MAX:
+        return _float(text.replace("_", ""))
     number = sign * int(digits, 0)
-    return number if -_INTEGER_MAX < number < _INTEGER_MAX else float(number)
+    if _INTEGER_MIN <= number < _INTEGER_MAX:
+        return number
+    return float(number) if is_decimal else text
 
 
-def _float(text: str) -> float:
+def _float(text: str) -> float | str:
     number = float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
-    if number != number or number in (float("inf"), float("-inf")):
-        raise yaml.YAMLError(f"json: unsupported value: {text}")
-    return number
+    if math.isfinite(number):
+        return number
+    if text[-1].isdigit() or text[-1] == ".":
+        return text  # too large for a float: the original leaves it the text it is
+    raise yaml.YAMLError(f"json: unsupported value: {text}")
 
 
 class _Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
