@@ -63,7 +63,7 @@ async def handle_discovery(context: Context, request: Request) -> Response:
     body = (
         _api_versions(context, request)
         if root == "api" and not below
-        else _plain(context.registry, root, *below)
+        else _plain_body(context.registry, root, below)
     )
     if chosen == "yaml":
         return Response(200, yaml_of_json(body), "application/yaml", dict(_VARY))
@@ -157,14 +157,24 @@ def _root(registry: Registry) -> bytes:
     return orjson.dumps({"paths": sorted(paths)})
 
 
+def _plain_body(registry: Registry, root: str, below: Sequence[str]) -> bytes:
+    if not below:
+        return _group_list(registry)
+    # What is told of a group lasts as long as the group, whatever becomes of others.
+    return _plain(registry.owner(below[0] if root == "apis" else ""), root, *below)
+
+
+@lru_cache(maxsize=4)
+def _group_list(registry: Registry) -> bytes:
+    groups = [_group(group) for group in registry.groups() if group.name]
+    return orjson.dumps({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
+
+
 @lru_cache(maxsize=1024)
 def _plain(registry: Registry, root: str, *below: str) -> bytes:
     if root == "api":
         return orjson.dumps(_resource_list(registry, "", below[0]))
     match below:
-        case ():
-            groups = [_group(group) for group in registry.groups() if group.name]
-            return orjson.dumps({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
         case (name,):
             group = registry.group(name)
             assert group is not None

@@ -25,7 +25,6 @@ from kinepy_server.openapi import openapi_pages
 from kinepy_server.peer_certificate import WebSocketProtocol
 from kinepy_server.request import Request
 from kinepy_server.resources.builtins import builtin_registry
-from kinepy_server.resources.registry import Registry
 from kinepy_server.seams import Page
 from kinepy_server.served import Served
 from kinepy_server.server_settings import ServerSettings
@@ -89,7 +88,7 @@ async def serve(
     """Serve until `stop`: watches are ended first, then running requests get `GRACE_S` to finish."""
     host, port = sock.getsockname()[:2]
     context = Context(store, builtin_registry(), settings, served=Served(f"{host}:{port}", root_ca))
-    metrics = HttpMetrics(served_by(context.registry))
+    metrics = HttpMetrics(served_by(context))
     async with guarding(context, security) as guard:
         app = create_app(
             context,
@@ -122,11 +121,11 @@ async def _stop_cleanly(server: HttpServer, context: Context, stop: asyncio.Even
     server.should_exit = True
 
 
-def served_by(registry: Registry) -> Callable[[Request], bool]:
-    """Whether the registry serves the resource and subresource of a request."""
+def served_by(context: Context) -> Callable[[Request], bool]:
+    """Whether the server knows the resource and subresource of a request by now."""
 
     def is_served(request: Request) -> bool:
-        resource = registry.lookup(request.group, request.version, request.resource)
+        resource = context.registry.lookup(request.group, request.version, request.resource)
         return resource is not None and (
             not request.subresource or request.subresource in resource.subresources
         )
