@@ -9,6 +9,7 @@ from typing import Any
 
 import psutil
 
+from bench import stuck_watches
 from bench.kload_tool import run
 from bench.table import Row
 from tests.processes import ServerProcess
@@ -42,7 +43,7 @@ def _row(server: ServerProcess, operation: str, figures: dict[str, Any]) -> Row:
 
 def measure(folder: Path, *, database: str, url: str | None, scale: float) -> list[Row]:
     """Each run on a server with its default limits."""
-    rows = []
+    rows: list[Row] = []
     with ServerProcess(folder, database=url, insecure=True, options=("--controllers", "none")) as server:
         run(server.url, "create", clients=64, total=OBJECTS)
         for operation, clients, total in RUNS:
@@ -50,6 +51,7 @@ def measure(folder: Path, *, database: str, url: str | None, scale: float) -> li
             prefix = f"o{clients}" if operation == "create" else "load"
             figures = run(server.url, operation, clients=clients, total=counted, prefix=prefix)
             rows.append(_row(server, operation, figures))
+        rows += stuck_watches.measure(server, scale=scale)
         if server.stop() != 0:
             raise SystemExit("the server did not end cleanly")
     return [replace(row, name=f"{database}: HTTP {row.name}") for row in rows]
