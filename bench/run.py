@@ -2,7 +2,7 @@
 
 make bench                        everything, at full length
 make bench ARGS="--scale 0.2"     shorter
-make bench ARGS="--only library"  or: http, writers, overload
+make bench ARGS="--only library"  or: http, writers, overload, custom
 make bench ARGS="--write"         put the table into bench/RESULTS.md
 """
 
@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from bench import http_load, many_writers, overload, raw, store_load  # noqa: E402
+from bench import custom_objects, http_load, many_writers, overload, raw, store_load  # noqa: E402
 from bench.table import Row, markdown  # noqa: E402
 from tests.postgres_server import PostgresServer  # noqa: E402
 
@@ -66,6 +66,10 @@ def measure(options: argparse.Namespace) -> list[Row]:
         if options.only in ("", "http"):
             floor = http_load.measure_hello(hello, scale=options.scale)
             rows += [Row(name=f"raw ASGI hello, {kind}", per_second=value) for kind, value in floor.items()]
+        if options.only in ("", "custom"):
+            rows += custom_objects.measure(scale=options.scale)
+        if options.only == "custom":
+            return rows
         with databases(folder, options.database) as found:
             for database, (raw_url, url, server_url) in found.items():
                 engine = raw_rows(database, raw_url, folder=folder, scale=options.scale)
@@ -94,7 +98,9 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--scale", type=float, default=1.0, help="length of the runs")
-    parser.add_argument("--only", choices=["", "library", "http", "writers", "overload"], default="")
+    parser.add_argument(
+        "--only", choices=["", "library", "http", "writers", "overload", "custom"], default=""
+    )
     parser.add_argument("--database", choices=["", "sqlite", "postgres"], default="")
     parser.add_argument("--write", action="store_true", help="put the table into bench/RESULTS.md")
     options = parser.parse_args()
