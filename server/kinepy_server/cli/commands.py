@@ -117,11 +117,11 @@ def migrate(data: o.Data = o.DEFAULT_DATA, database: o.Database = None) -> None:
 
 
 @app.command()
-def status(data: o.Data = o.DEFAULT_DATA, database: o.Database = None) -> None:
-    """Print figures of the store."""
-    from kinepy_server.cli.upkeep import run_status
+def status(data: o.Data = o.DEFAULT_DATA, database: o.Database = None, output: o.Output = "table") -> None:
+    """Print figures of the store, and of the server that runs on the data folder."""
+    from kinepy_server.cli.status import run_status
 
-    run_status(data, database)
+    run_status(data, database, output)
 
 
 @app.command()

@@ -144,3 +144,4 @@ History = Annotated[
         "--history", envvar="KINEPY_HISTORY", help="All revisions that are kept, not only the last."
     ),
 ]
+Output = Annotated[str, typer.Option("--output", "-o", envvar="KINEPY_OUTPUT", help="table or json.")]

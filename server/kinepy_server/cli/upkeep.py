@@ -11,7 +11,7 @@ from kinepy_server.cli.problems import Problem, reported
 from kinepy_server.cli.terminal import progress_bar, working
 
 if TYPE_CHECKING:
-    from kinepy import Settings, Store, StoreStatus
+    from kinepy import Settings, Store
 
 T = TypeVar("T")
 UNITS_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
@@ -27,31 +27,6 @@ def run_migrate(data: Path, database: str | None) -> None:
         with working("migrating"):
             changed = asyncio.run(migrate(database_url(data, database)))
         print("the schema was brought up to date" if changed else "the schema is up to date")
-
-
-def run_status(data: Path, database: str | None) -> None:
-    """`kinepy status`."""
-    with reported():
-        status = _with_store(existing_database_url(data, database), lambda store: store.status())
-        width = max(len(name) for name, _ in _status_lines(status))
-        for name, value in _status_lines(status):
-            print(f"{name:<{width}}  {value}")
-
-
-def _status_lines(status: "StoreStatus") -> list[tuple[str, str]]:
-    floors = sorted(status.prefix_floors.items())
-    return [
-        ("database", status.database),
-        ("store", status.store_id),
-        ("epoch", str(status.epoch)),
-        ("current revision", str(status.current_revision)),
-        ("compact revision", str(status.compact_revision)),
-        *((f"compact revision of {prefix.decode(errors='replace')}", str(floor)) for prefix, floor in floors),
-        ("keys", str(status.keys)),
-        ("rows of the log", str(status.log_rows)),
-        ("leases", str(status.leases)),
-        ("size", f"{status.size_bytes / 1_048_576:.1f} MiB"),
-    ]
 
 
 def run_compact(
