@@ -1,5 +1,6 @@
 """What goes through which gate, at what cost, and what a client is told that does not come in."""
 
+import resource
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 
@@ -8,6 +9,7 @@ import pytest
 from kinepy import open_store
 from kinepy_server.auth.authenticate import ADMIN
 from kinepy_server.context import Context
+from kinepy_server.flow.connections import FILES_KEPT, Connections
 from kinepy_server.flow.control import FIRST_STATE_BYTES, FlowControl
 from kinepy_server.flow.gate import Gate, Place
 from kinepy_server.health import handle_health
@@ -145,3 +147,15 @@ def test_a_watch_costs_a_page_when_it_begins_with_the_present() -> None:
     assert flow.reading.held_bytes == 0
     flow.enter(request("watch"))
     assert flow.reading.held_bytes == FIRST_STATE_BYTES
+
+
+def test_connections_leave_files_for_the_database() -> None:
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    assert Connections(10_000_000).limit == files - FILES_KEPT
+    assert Connections(10).limit == 10
+
+
+def test_one_connection_more_than_the_limit_is_counted_as_refused() -> None:
+    connections = Connections(1)
+    assert [connections.full(["first"]), connections.full(["first", "second"])] == [False, True]
+    assert connections.refused == 1

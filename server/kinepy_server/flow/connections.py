@@ -1,5 +1,6 @@
 """How many connections there may be."""
 
+import logging
 from collections.abc import Collection
 from typing import Final
 
@@ -10,6 +11,10 @@ REFUSAL: Final = (
 )
 FILES_KEPT: Final = 256
 """Open files that are kept for the database and whatever else is no connection."""
+FILES_MAX: Final = 65_536
+"""What is asked for where there is no limit."""
+
+_log = logging.getLogger("kinepy.http")
 
 
 class Connections:
@@ -45,5 +50,11 @@ def raise_open_files() -> None:
     except ImportError:
         return
     files, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if files != most:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    wanted = FILES_MAX if most == resource.RLIM_INFINITY else most
+    if files == resource.RLIM_INFINITY or files >= wanted:
+        return
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+    except ValueError:
+        # Some kernels allow less than they say; then there are fewer connections.
+        _log.info("the limit of open files stays at %d", files)
