@@ -4,7 +4,7 @@ python bench/scale.py                                  everything, on SQLite
 python bench/scale.py --database postgres              on PostgreSQL
 python bench/scale.py --only history --revisions 10000000
 python bench/scale.py --only compaction --seconds 600  or: leases
-python bench/scale.py --write                          put the table into bench/RESULTS.md
+python bench/scale.py --write                          put the table into bench/SCALE.md
 """
 
 import argparse
@@ -23,7 +23,7 @@ from bench import scale_compaction, scale_history, scale_leases  # noqa: E402
 from bench.table import Row, markdown  # noqa: E402
 from tests.postgres_server import PostgresServer  # noqa: E402
 
-RESULTS = ROOT / "bench" / "RESULTS.md"
+RESULTS = ROOT / "bench" / "SCALE.md"
 MEASURES = ("history", "compaction", "leases")
 
 
@@ -38,31 +38,31 @@ def fresh_urls(database: str) -> Iterator[Iterator[str]]:
         yield (f"sqlite:///{name}/{number}.db" for number in range(100))
 
 
-def measure(options: argparse.Namespace) -> list[Row]:
-    """Everything asked for."""
+def measure(options: argparse.Namespace, what: str) -> list[Row]:
+    """One of the measures."""
     import uvloop
 
     rows: list[Row] = []
     with fresh_urls(options.database) as urls:
-        if options.only in ("", "history"):
+        if what == "history":
             for revisions in (scale_history.FEW, options.revisions):
                 rows += uvloop.run(scale_history.measure(next(urls), revisions=revisions))
-        if options.only in ("", "compaction"):
+        elif what == "compaction":
             rows += uvloop.run(
                 scale_compaction.measure(next(urls), seconds=options.seconds, rate=options.rate)
             )
-        if options.only in ("", "leases"):
+        else:
             rows += uvloop.run(scale_leases.measure(next(urls), leases=options.leases))
     return [replace(row, name=f"{options.database}: {row.name}") for row in rows]
 
 
-def write(database: str, table: str) -> None:
-    """Put the table between its marks in RESULTS.md."""
+def write(database: str, what: str, table: str) -> None:
+    """Put a table between its marks in SCALE.md."""
     text = RESULTS.read_text()
-    begin, end = f"<!-- scale {database} -->", f"<!-- /scale {database} -->"
+    begin, end = f"<!-- {database} {what} -->", f"<!-- /{database} {what} -->"
     head, _, rest = text.partition(begin)
     tail = rest.partition(end)[2]
-    RESULTS.write_text(f"{head}{begin}\n\n{table}\n\n{end}{tail}")
+    RESULTS.write_text(f"{head.rstrip()}\n\n{begin}\n\n{table}\n\n{end}\n{tail.lstrip()}")
 
 
 def main() -> int:
@@ -76,16 +76,17 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=120.0, help="how long to compact under load")
     parser.add_argument("--rate", type=int, default=5000, help="writes a second meanwhile")
     parser.add_argument("--leases", type=int, default=100_000)
-    parser.add_argument("--write", action="store_true", help="put the table into bench/RESULTS.md")
+    parser.add_argument("--write", action="store_true", help="put the table into bench/SCALE.md")
     parser.add_argument("--lessor", metavar="URL", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.lessor:
         asyncio.run(scale_leases.run_lessor(options.lessor))
         return 0
-    table = markdown(measure(options))
-    print(f"\n{table}")
-    if options.write:
-        write(options.database, table)
+    for what in (options.only,) if options.only else MEASURES:
+        table = markdown(measure(options, what))
+        print(f"\n{table}")
+        if options.write:
+            write(options.database, what, table)
     return 0
 
 
