@@ -111,6 +111,9 @@ class _Stream:
                     yield chunk
         except (WatchOverflow, StoreClosed):
             return
+        except StatusError as error:
+            # An object that cannot be shown.
+            yield self._view.event(ERROR, self._view.status(error))
         except KinepyError as error:
             yield self._view.event(ERROR, self._view.status(_last_words(error)))
         finally:
