@@ -144,3 +144,26 @@ async def test_warnings_of_webhooks_reach_the_client(api: Api) -> None:
         await put_in_force(api, webhooks("Validating", webhook(hooks.url)))
         reply = await api.post(CONFIGMAPS, configmap())
     assert (reply.code, reply.header("warning")) == (201, ['299 - "take care"'])
+
+
+async def test_a_rule_for_another_version_sees_the_write_in_that_version(api: Api) -> None:
+    rule = {"apiGroups": ["autoscaling"], "apiVersions": ["v2"], "operations": ["*"]}
+    rules = [{**rule, "resources": ["horizontalpodautoscalers"]}]
+    scaler = {
+        "apiVersion": "autoscaling/v1",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "h"},
+        "spec": {"maxReplicas": 3, "scaleTargetRef": {"kind": "Deployment", "name": "d"}},
+    }
+    target = "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers"
+    patch = {"op": "replace", "path": "/spec/maxReplicas", "value": 7}
+    async with hook_server(patching(patch)) as hooks:
+        exact: Json = {"rules": rules, "matchPolicy": "Exact"}
+        await put_in_force(api, webhooks("Mutating", webhook(hooks.url, **exact), name="exact"))
+        assert (await api.post(f"{target}?dryRun=All", scaler)).body["spec"]["maxReplicas"] == 3
+        await put_in_force(api, webhooks("Mutating", webhook(hooks.url, rules=rules)))
+        reply = await api.post(target, scaler)
+    (request,) = hooks.requests
+    assert request["object"]["apiVersion"] == "autoscaling/v2"
+    assert (request["resource"]["version"], request["requestResource"]["version"]) == ("v2", "v1")
+    assert (reply.body["apiVersion"], reply.body["spec"]["maxReplicas"]) == ("autoscaling/v1", 7)

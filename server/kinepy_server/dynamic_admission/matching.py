@@ -89,6 +89,7 @@ class Matcher:
     ) -> None:
         self._rules, self._excluded = rule_test(rules), rule_test(excluded)
         self._object = label_test(spec.get("objectSelector"))
+        self.takes_equivalents = spec.get("matchPolicy", "Equivalent") == "Equivalent"
         self.needs_namespace = label_test(spec.get("namespaceSelector"))
 
     def concerns(self, attributes: Attributes) -> bool:

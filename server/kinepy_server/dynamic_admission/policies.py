@@ -9,7 +9,8 @@ from kinepy import KeyRange
 from kinepy_server.context import Context
 from kinepy_server.dynamic_admission.answers import denied_by_policy
 from kinepy_server.dynamic_admission.attributes import Attributes
-from kinepy_server.dynamic_admission.matching import labels_of
+from kinepy_server.dynamic_admission.equivalents import seen_by
+from kinepy_server.dynamic_admission.matching import Matcher, labels_of
 from kinepy_server.dynamic_admission.policy import Binding, Finding, Policy
 from kinepy_server.dynamic_admission.variables import values_of
 from kinepy_server.resources.resource import JsonObject, Resource
@@ -28,22 +29,25 @@ async def check_policies(
     warnings: list[str],
 ) -> None:
     """Raise the first refusal; findings that are only to be told become warnings."""
-    values: dict[str, Any] | None = None
     for policy in policies:
-        if not policy.matcher.concerns(attributes) or not policy.matcher.takes_namespace(
-            attributes, namespace
-        ):
+        seen = _seen(policy.matcher, attributes, context, namespace=namespace)
+        if seen is None:
             continue
         for binding in policy.bindings:
-            if binding.matcher is not None and not (
-                binding.matcher.concerns(attributes)
-                and binding.matcher.takes_namespace(attributes, namespace)
+            if binding.matcher is not None and not _seen(
+                binding.matcher, attributes, context, namespace=namespace
             ):
                 continue
-            if values is None:
-                values = values_of(attributes, namespace=namespace, context=context)
-            for finding in await _findings(context, policy, binding, attributes=attributes, values=values):
+            values = values_of(seen, namespace=namespace, context=context)
+            for finding in await _findings(context, policy, binding, attributes=seen, values=values):
                 _tell(policy, binding, finding, attributes=attributes, warnings=warnings)
+
+
+def _seen(
+    matcher: Matcher, attributes: Attributes, context: Context, *, namespace: JsonObject | None
+) -> Attributes | None:
+    seen = seen_by(matcher, attributes, context.registry)
+    return seen if seen is not None and matcher.takes_namespace(seen, namespace) else None
 
 
 async def _findings(

@@ -18,6 +18,7 @@ from kinepy_server.dynamic_admission.answers import (
 from kinepy_server.dynamic_admission.attributes import Attributes
 from kinepy_server.dynamic_admission.client import CallFailed
 from kinepy_server.dynamic_admission.conditions import ConditionsFailed
+from kinepy_server.dynamic_admission.equivalents import seen_by, shown_as
 from kinepy_server.dynamic_admission.variables import values_of
 from kinepy_server.dynamic_admission.webhook import Webhook
 from kinepy_server.objects.uids import new_uid
@@ -36,19 +37,17 @@ class Webhooks:
         self._context, self._attributes = context, attributes
         self._namespace, self._warnings = namespace, warnings
 
-    def concerned(self, webhook: Webhook) -> bool:
-        """Whether a webhook is to be asked. Raises the refusal of one that cannot tell."""
-        attributes = self._attributes
-        if not webhook.matcher.concerns(attributes):
-            return False
-        if not webhook.matcher.takes_namespace(attributes, self._namespace):
-            return False
+    def _concerning(self, webhook: Webhook) -> Attributes | None:
+        """The write as a webhook sees it; None when it is not to be asked. Raises if it cannot tell."""
+        attributes = seen_by(webhook.matcher, self._attributes, self._context.registry)
+        if attributes is None or not webhook.matcher.takes_namespace(attributes, self._namespace):
+            return None
         values = values_of(attributes, namespace=self._namespace, context=self._context)
         try:
-            return webhook.conditions.hold(values)
+            return attributes if webhook.conditions.hold(values) else None
         except ConditionsFailed as error:
             if webhook.ignores_failure:
-                return False
+                return None
             raise conditions_failed(attributes, error) from None
 
     async def mutate(self, webhooks: Sequence[Webhook]) -> bool:
@@ -66,12 +65,11 @@ class Webhooks:
         return changed
 
     async def _mutate(self, webhook: Webhook) -> bool:
-        if not self.concerned(webhook):
+        seen = self._concerning(webhook)
+        response = None if seen is None else await self._allowed(webhook, seen)
+        if seen is None or seen.new is None or response is None or not response.get("patch"):
             return False
-        response = await self._allowed(webhook)
-        if response is None or not response.get("patch") or self._attributes.new is None:
-            return False
-        before = orjson.dumps(self._attributes.new)
+        before = orjson.dumps(seen.new)
         try:
             operations = orjson.loads(base64.b64decode(response["patch"], validate=True))
             patched = apply_json_patch(orjson.loads(before), operations)
@@ -79,20 +77,20 @@ class Webhooks:
             raise webhook_failed(webhook.name, error) from None
         if orjson.dumps(patched) == before:
             return False
-        self._attributes.new = patched
+        self._attributes.new = shown_as(patched, seen.resource, self._attributes.resource)
         return True
 
     async def validate(self, webhooks: Sequence[Webhook]) -> None:
         """Ask them all; the first refusal in their order counts."""
-        concerned = [webhook for webhook in webhooks if self.concerned(webhook)]
-        results = await asyncio.gather(*map(self._allowed, concerned), return_exceptions=True)
+        concerned = [(webhook, self._concerning(webhook)) for webhook in webhooks]
+        asking = [self._allowed(webhook, seen) for webhook, seen in concerned if seen is not None]
+        results = await asyncio.gather(*asking, return_exceptions=True)
         for result in results:
             if isinstance(result, BaseException):
                 raise result
 
-    async def _allowed(self, webhook: Webhook) -> Response | None:
+    async def _allowed(self, webhook: Webhook, attributes: Attributes) -> Response | None:
         """The response of a webhook that allows the write; None for a failure that counts as consent."""
-        attributes = self._attributes
         if attributes.dry_run and not webhook.takes_dry_run:
             raise no_dry_run(webhook.name)
         request = attributes.request(new_uid())

@@ -16,7 +16,11 @@ from kinepy_server.writes.outcome import Decision, Remove, Write
 from kinepy_server.writes.prepare import prepare_again
 
 _NAMESPACES = "/registry/namespaces"
-_OPTIONS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
+_KINDS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
+
+
+def _options(operation: str) -> JsonObject:
+    return {"kind": _KINDS[operation], "apiVersion": "meta.k8s.io/v1"}
 
 
 def review_of(
@@ -74,17 +78,17 @@ class ActionReview:
             return
         request = self._request
         attributes = Attributes(
-            operation,
-            self._resource,
-            request.subresource,
-            request.namespace,
-            request.name,
-            request.user,
-            new,
-            old,
-            {"kind": _OPTIONS[operation], "apiVersion": "meta.k8s.io/v1"},
-            self._dry_run,
-            self._kind,
+            operation=operation,
+            resource=self._resource,
+            subresource=request.subresource,
+            namespace=request.namespace,
+            name=request.name,
+            user=request.user,
+            new=new,
+            old=old,
+            options=_options(operation),
+            dry_run=self._dry_run,
+            kind=self._kind,
         )
         await judge(self._context, attributes, warnings=request.warnings)
 
@@ -122,18 +126,17 @@ class Review:
     def _attributes(self, operation: str, new: JsonObject | None, old: JsonObject | None) -> Attributes:
         request = self._request
         metadata = ((new or old) or {}).get("metadata") or {}
-        options = {"kind": _OPTIONS[operation], "apiVersion": "meta.k8s.io/v1"}
         return Attributes(
-            operation,
-            self._resource,
-            request.subresource,
-            request.namespace or metadata.get("namespace", ""),
-            metadata.get("name", "") or request.name,
-            request.user,
-            new,
-            old,
-            options,
-            self._dry_run,
+            operation=operation,
+            resource=self._resource,
+            subresource=request.subresource,
+            namespace=request.namespace or metadata.get("namespace", ""),
+            name=metadata.get("name", "") or request.name,
+            user=request.user,
+            new=new,
+            old=old,
+            options=_options(operation),
+            dry_run=self._dry_run,
         )
 
     async def _judged(self, attributes: Attributes) -> bool:
