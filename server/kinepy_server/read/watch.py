@@ -111,10 +111,7 @@ class _Stream:
                     yield chunk
         except (WatchOverflow, StoreClosed):
             return
-        except StatusError as error:
-            # An object that cannot be shown.
-            yield self._view.event(ERROR, self._view.status(error))
-        except KinepyError as error:
+        except (StatusError, KinepyError) as error:
             yield self._view.event(ERROR, self._view.status(_last_words(error)))
         finally:
             if self._watch is not None:
@@ -165,8 +162,11 @@ def _schedule(context: Context, options: ListOptions) -> Schedule:
     return Schedule(end, settings.bookmark_interval_s if options.bookmarks else None)
 
 
-def _last_words(error: KinepyError) -> StatusError:
+def _last_words(error: StatusError | KinepyError) -> StatusError:
     """What the last event of a stream says of the error that ends it."""
+    if isinstance(error, StatusError):
+        # Of an object that cannot be shown.
+        return error
     if not isinstance(error, Compacted):
         return translate(error)
     # The store names its first event that is wanted, and the first it has; clients name the one before.
