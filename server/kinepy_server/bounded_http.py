@@ -11,10 +11,18 @@ from kinepy_server.one_piece import OnePiece
 from kinepy_server.peer_certificate import peer_certificate
 from kinepy_server.seams import CLIENT_CERTIFICATE, CONNECTION
 
-TOO_LARGE = (
-    b"HTTP/1.1 431 Request Header Fields Too Large\r\nContent-Type: text/plain; charset=utf-8\r\n"
-    b"Connection: close\r\n\r\n431 Request Header Fields Too Large"
-)
+_REFUSAL_HEADERS = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
+
+
+def _refusal(line: str) -> bytes:
+    return f"HTTP/1.1 {line}{_REFUSAL_HEADERS}{line}".encode()
+
+
+TOO_LARGE = _refusal("431 Request Header Fields Too Large")
+MALFORMED = _refusal("400 Bad Request")
+NO_HOST = _refusal("400 Bad Request: missing required Host header")
+MANY_HOSTS = _refusal("400 Bad Request: too many Host headers")
+OTHER_VERSION = _refusal("505 HTTP Version Not Supported: unsupported protocol version")
 
 # The parser refuses methods that it does not know; the API answers 405, as it does to this one of no meaning.
 KNOWN_METHODS = frozenset(
@@ -32,8 +40,18 @@ def with_known_method(data: bytes) -> bytes:
     return OTHER_METHOD + data[len(method) :]
 
 
+def refusal_of(version: str, hosts: int) -> bytes | None:
+    """The original's answer to a head of a version of HTTP, with so many Host headers; None when it is served."""
+    if version == "1.1":
+        return None if hosts == 1 else MANY_HOSTS if hosts else NO_HOST
+    if version == "1.0":
+        return None if hosts <= 1 else MANY_HOSTS
+    # The parser takes a line without a version for this one.
+    return MALFORMED if version == "0.9" else OTHER_VERSION
+
+
 class BoundedHttpProtocol(HttpToolsProtocol):
-    """Ends connections whose head is too large (431) or does not come to its end in time.
+    """Ends connections whose head is too large (431), does not come to its end in time, or is none of HTTP/1.
 
     The bounds are kube-apiserver's. A head that arrives in one piece costs two method calls and no timer.
     The application is told the client's certificate, and may end the connection. One connection too many is
@@ -47,6 +65,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         super().__init__(*args, **kwargs)
         self._limit = connections
         self._reading_head = True
+        self._refused = False
         self._head_bytes = 0
         self._deadline: asyncio.TimerHandle | None = None
         self._certificate: bytes | None = None
@@ -68,6 +87,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Count what belongs to a head; a bound is looked at where a head goes on after this piece."""
+        if self._refused:
+            return
         if self._reading_head:
             if not self._head_bytes:
                 data = with_known_method(data)
@@ -84,6 +105,15 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._reading_head = False
         self._head_bytes = 0
         self._unset_deadline()
+        hosts = 0
+        for name, _ in self.headers:
+            if name == b"host":
+                hosts += 1
+        refusal = refusal_of(self.parser.get_http_version(), hosts)
+        if refusal is not None:
+            self._refused = True
+            self._end(refusal)
+            return
         super().on_headers_complete()
         cast(dict[str, Any], self.scope)[CONNECTION] = self
         if self._certificate is not None:
@@ -93,10 +123,21 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         if self.cycle is not None and self.scope["method"] != "HEAD":
             self.cycle.transport = OnePiece(self.transport)  # type: ignore[assignment]  # what it needs of one
 
+    def on_body(self, body: bytes) -> None:
+        """A part of a body; that of a refused request is not read."""
+        if not self._refused:
+            super().on_body(body)
+
     def on_message_complete(self) -> None:
         """What comes next is another head."""
         self._reading_head = True
-        super().on_message_complete()
+        if not self._refused:
+            super().on_message_complete()
+
+    def handle_websocket_upgrade(self) -> None:
+        """Go on as a WebSocket, unless the request was refused."""
+        if not self._refused:
+            super().handle_websocket_upgrade()
 
     def gone(self) -> bool:
         """Whether the client is gone."""
@@ -113,8 +154,12 @@ class BoundedHttpProtocol(HttpToolsProtocol):
 
     def _too_large(self) -> None:
         self._unset_deadline()
+        self._end(TOO_LARGE)
+
+    def _end(self, answer: bytes) -> None:
+        """Close the connection, with a last answer unless another is being written."""
         if self.cycle is None or self.cycle.response_complete:
-            self.transport.write(TOO_LARGE)
+            self.transport.write(answer)
         self.transport.close()
 
     def _too_slow(self) -> None:

@@ -6,6 +6,7 @@ always belong together. Errors of the library are translated by `library_errors`
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Protocol
 
 import orjson
@@ -214,12 +215,17 @@ def body_too_large(limit_bytes: int) -> StatusError:
     return StatusError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit_bytes}")
 
 
+CAUSES_MAX = 1000
+"""What more is wrong with an object is not told: the answer names each cause twice."""
+
+
 def invalid(kind: str, group: str, name: str, *, causes: Iterable[Cause]) -> StatusError:
     """422 Invalid. A cause that comes twice is told once in the message, but kept in the details.
 
-    `kind` may be empty, as in the original's refusal of a patch under strict validation.
+    `kind` may be empty, as in the original's refusal of a patch under strict validation. Of more than
+    `CAUSES_MAX` causes only the first ones are told.
     """
-    listed = list(causes)
+    listed = list(islice(causes, CAUSES_MAX))
     texts = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in listed))
     text = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     qualified = f"{kind}.{group}" if group else kind

@@ -15,7 +15,7 @@ def peer_certificate(transport: asyncio.BaseTransport) -> bytes | None:
 
 
 class WebSocketProtocol(WebSocketsSansIOProtocol):
-    """uvicorn's WebSocket protocol; the application is told the client's certificate."""
+    """uvicorn's WebSocket protocol; the application is told the client's certificate, and may refuse the upgrade."""
 
     def handle_connect(self, event: Any) -> None:
         """The connection's scope is made here, and read by the application later."""
@@ -24,3 +24,9 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         if certificate is not None and self.response.status_code == 101:
             # The key is ours, not one of ASGI.
             cast(dict[str, Any], self.scope)[CLIENT_CERTIFICATE] = certificate
+
+    async def send(self, message: Any) -> None:
+        """An answer instead of the upgrade ends the handshake too: uvicorn would log that it never ended."""
+        await super().send(message)
+        if message["type"] == "websocket.http.response.body" and not message.get("more_body"):
+            self.handshake_complete = True

@@ -86,3 +86,26 @@ async def test_a_method_that_the_parser_does_not_know_reaches_the_application(st
     reader, writer = streams
     writer.write(b"FROB / HTTP/1.1\r\nHost: x\r\n\r\n")
     assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize(
+    ("head", "line"),
+    [
+        (b"GET / HTTP/1.1\r\n", b"400 Bad Request: missing required Host header"),
+        (b"GET / HTTP/1.1\r\nHost: x\r\nHost: x\r\n", b"400 Bad Request: too many Host headers"),
+        (b"GET / HTTP/2.0\r\nHost: x\r\n", b"505 HTTP Version Not Supported: unsupported protocol version"),
+        (b"GET /\r\nHost: x\r\n", b"400 Bad Request"),
+    ],
+)
+async def test_what_is_no_request_of_http_1_is_refused(streams: Streams, head: bytes, line: bytes) -> None:
+    reader, writer = streams
+    writer.write(head + b"Content-Length: 2\r\n\r\n{}" + REQUEST)
+    first, _, rest = (await reader.read()).partition(b"\r\n")
+    assert first == b"HTTP/1.1 " + line
+    assert rest.endswith(b"\r\n\r\n" + line)
+
+
+async def test_http_1_0_needs_no_host(streams: Streams) -> None:
+    reader, writer = streams
+    writer.write(b"GET / HTTP/1.0\r\n\r\n")
+    assert (await reader.read()).startswith(b"HTTP/1.1 200")

@@ -9,6 +9,8 @@ import pytest
 
 from kinepy import open_store
 from kinepy_server.context import Context
+from kinepy_server.objects import metadata as checks
+from kinepy_server.objects import names
 from kinepy_server.objects.names import generated_name, name_problems, prefix_problems
 from kinepy_server.objects.uids import new_uid
 from kinepy_server.resources.builtins import builtin_registry
@@ -156,3 +158,20 @@ def test_uids_are_random_uuids_of_version_4() -> None:
     found = {new_uid() for _ in range(1000)}
     assert len(found) == 1000
     assert all(UUID4.fullmatch(uid) for uid in found)
+
+
+async def test_a_flood_of_wrong_labels_is_refused_in_few_words(memory_api: Api) -> None:
+    labels = {f"-{index}": "-" for index in range(20_000)}
+    reply = await memory_api.post(CONFIGMAPS, configmap(labels=labels, annotations=labels))
+    assert reply.code == 422
+    assert len(reply.content) < 200_000
+
+
+def test_what_is_wrong_with_long_names_is_not_remembered() -> None:
+    resource = builtin_registry().lookup("", "v1", "configmaps")
+    assert resource is not None
+    caches = names._known, checks._known_key_problems, checks._known_label_problems
+    before = [cache.cache_info().currsize for cache in caches]
+    long = "x" * 9999
+    assert len(checks.metadata_errors(resource, {"name": long, "labels": {long: long}})) == 3
+    assert [cache.cache_info().currsize for cache in caches] == before

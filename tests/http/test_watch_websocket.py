@@ -78,3 +78,13 @@ def test_a_bad_watch_is_refused_before_the_upgrade(server: BackgroundServer) -> 
         pass
     assert caught.value.response.status_code == 400
     assert json.loads(caught.value.response.body or b"")["reason"] == "BadRequest"
+
+
+def test_an_upgrade_of_what_is_no_watch_is_answered_in_http(
+    server: BackgroundServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(InvalidStatus) as caught, connect(f"ws{server.url.removeprefix('http')}/version"):
+        pass
+    assert caught.value.response.status_code == 200
+    httpx.get(f"{server.url}/version").raise_for_status()  # by then the end of the first one was logged
+    assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []

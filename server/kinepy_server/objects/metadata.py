@@ -13,6 +13,8 @@ from kinepy_server.resources.strategies.keys import invalid, quoted
 from kinepy_server.resources.strategies.qualified import qualified_name_problems
 
 ANNOTATIONS_BYTES_MAX = 262144
+ERRORS_MAX = 100
+"""So many wrong labels, annotations or finalizers are told of; the object is refused for one of them."""
 FOREGROUND, ORPHAN = "foregroundDeletion", "orphan"
 _STANDARD_FINALIZERS = frozenset(("kubernetes", FOREGROUND, ORPHAN))
 _DROPPED_ON_CREATE = ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
@@ -146,6 +148,8 @@ def _shared_errors(metadata: JsonObject) -> list[FieldError]:
 def _label_errors(labels: Mapping[str, str]) -> list[FieldError]:
     errors: list[FieldError] = []
     for key, value in labels.items():
+        if len(errors) >= ERRORS_MAX:
+            break
         if problems := _key_problems(key):
             errors += _named("metadata.labels", key, problems)
         if problems := _label_problems(value):
@@ -157,7 +161,7 @@ def _annotation_errors(annotations: Mapping[str, str]) -> list[FieldError]:
     errors: list[FieldError] = []
     total = 0
     for key, value in annotations.items():
-        if problems := _key_problems(key.lower()):
+        if len(errors) < ERRORS_MAX and (problems := _key_problems(key.lower())):
             errors += _named("metadata.annotations", key, problems)
         total += _size(key) + _size(value)
     if total > ANNOTATIONS_BYTES_MAX:
@@ -212,7 +216,8 @@ def _owner_text(owner: JsonObject) -> str:
 def _finalizer_errors(finalizers: Sequence[str], *, qualified: bool) -> list[FieldError]:
     errors: list[FieldError] = []
     for name in finalizers:
-        errors += _named("metadata.finalizers", name, _key_problems(name))
+        if len(errors) < ERRORS_MAX and (problems := _key_problems(name)):
+            errors += _named("metadata.finalizers", name, problems)
     if FOREGROUND in finalizers and ORPHAN in finalizers:
         detail = f"finalizer {ORPHAN} and {FOREGROUND} cannot be both set"
         errors.append(invalid("metadata.finalizers", orjson.dumps(finalizers).decode(), detail))
