@@ -14,6 +14,7 @@ from kinepy_server.cel.rule import variables_of
 from kinepy_server.cel.rules import RULES
 from kinepy_server.cel.schema_types import REQUEST_BYTES_MAX, Schema, type_of_schema
 from kinepy_server.cel.types import BOOL, STRING, Type
+from kinepy_server.errors import escape_html
 from kinepy_server.resources.resource import FieldError
 from kinepy_server.resources.strategies.keys import quoted
 
@@ -194,7 +195,7 @@ def _shown(rule: Mapping[str, Any]) -> str:
         "FieldPath": rule.get("fieldPath", ""),
         "OptionalOldSelf": rule.get("optionalOldSelf"),
     }
-    return orjson.dumps(parts).decode()
+    return escape_html(orjson.dumps(parts)).decode()
 
 
 def _invalid(path: str, shown: str, detail: str) -> FieldError:
