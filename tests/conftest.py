@@ -20,7 +20,7 @@ def postgres() -> Iterator[Databases]:
         yield databases
 
 
-PROGRAMS = {"kubectl": "kubectl", "go": "Go"}
+PROGRAMS = {"kubectl": "kubectl", "go": "Go", "helm": "helm"}
 """Programs that some tests need, which are marked with the program's name."""
 
 
