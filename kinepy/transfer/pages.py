@@ -2,15 +2,16 @@
 
 from typing import Final
 
-ROWS_FIRST: Final = 64
-ROWS_MAX: Final = 2000
+ROWS_FIRST: Final = 16
+ROWS_MAX: Final = 128
+"""So many of the largest values are 384 MiB: what the first page of them may take, after pages of small ones."""
+
 BYTES_AIM: Final = 4 * 1024 * 1024
 _GROWTH_MAX: Final = 4
 
 
 class PageSize:
-    """Aims at pages of `BYTES_AIM`, going by the page before. One page is as large as it may be at most after small
-    ones: its rows are then those of one page, at their largest."""
+    """Aims at pages of `BYTES_AIM`, going by the page before."""
 
     def __init__(self) -> None:
         self.rows = ROWS_FIRST
