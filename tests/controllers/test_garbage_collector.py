@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from kinepy import Revision
 from kinepy_server.context import Context
 from kinepy_server.resources.registry import Registry
 from tests.controllers.objects import delete, gone, history, key_of, make, names, owner, settled, until
@@ -208,6 +209,6 @@ async def test_two_servers_collect_once(two_contexts: tuple[Context, Context]) -
         await delete(second, "o", "Orphan")
         await gone(one, "o")
         # Changes of objects only: a controller that takes the lead meanwhile spends a revision too.
-        changes = await history(one, before + 1, await one.store.current_revision())
+        changes = await history(one, Revision(before + 1), await one.store.current_revision())
         assert len(changes) == 22
         assert len(await names(other)) == 20

@@ -4,7 +4,7 @@ import copy
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from kinepy_server.auth.user import User
 from kinepy_server.resources.builtins import builtin_registry
@@ -29,7 +29,7 @@ def resource_of(key: str) -> Resource:
 
 def minimal(key: str) -> JsonObject:
     """The smallest object that is taken."""
-    return _filled(RECORDED["minimal"][key])
+    return cast(JsonObject, _filled(RECORDED["minimal"][key]))
 
 
 def examples(section: str) -> Sequence[tuple[str, Any]]:

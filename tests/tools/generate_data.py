@@ -125,7 +125,7 @@ def resource_entry(key: str, facts: Mapping[str, Json], enabled: Json, schema: s
 
 def removal_answer(behaviour: Json) -> str:
     """What a delete that removes the object at once returns."""
-    found: str = behaviour.get("delete_returns_when_removed_at_once", behaviour["delete_returns"])
+    found: str = behaviour.get("delete_returns_when_removed_at_once") or behaviour["delete_returns"]
     return found
 
 
