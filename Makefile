@@ -28,10 +28,12 @@ $(BIN)/python:
 
 # Stamps, so that nothing is installed again until pyproject.toml changes.
 $(VENV)/.run-stamp: pyproject.toml | $(BIN)/python
+	@echo "installing kinepy into $(VENV), which takes a while the first time"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[postgres]'
 	@touch $@
 
 $(VENV)/.dev-stamp: pyproject.toml | $(BIN)/python
+	@echo "installing kinepy and its tools into $(VENV), which takes a while the first time"
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[postgres,dev]'
 	@touch $@ $(VENV)/.run-stamp
 

@@ -1,6 +1,7 @@
 """What the handlers of one server share."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from random import Random
@@ -45,6 +46,8 @@ class Context:
     catch_up: Callable[[str, str], Awaitable[None]] | None = None
     """Learns of a group and plural (empty: of any in the group) what another process may have defined."""
     controllers: ControllerMetrics = field(default_factory=ControllerMetrics)
+    slow_watches: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """How many watches were ended as too slow, by group and resource."""
 
     def __post_init__(self) -> None:
         self.flow = FlowControl(self.settings)

@@ -1,6 +1,6 @@
 """The store's figures, for /metrics: what to look at when a 410 or a stall is reported."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -71,15 +71,21 @@ def store_families(store: Store) -> Iterator["Metric"]:
     for operation, count in sorted(store.metrics.storage_errors.items()):
         errors.add_metric((operation,), count)
     yield errors
-    # The original's name for watches that were ended because they did not keep up.
-    slow = CounterMetricFamily(
-        "apiserver_terminated_watchers", "Watches ended as too slow.", labels=("group", "resource")
-    )
-    slow.add_metric(("", ""), store.metrics.watchers_overflowed)
-    yield slow
     # The original has one window of recent events for each resource, kinepy one for all.
     window = GaugeMetricFamily(
         "watch_cache_capacity", "Recent events held for watches that resume.", labels=("group", "resource")
     )
     window.add_metric(("", ""), store.recent_events)
     yield window
+
+
+def slow_watch_families(counts: Mapping[tuple[str, str], int]) -> Iterator["Metric"]:
+    """Watches that were ended because they did not keep up, by group and resource: the original's figure."""
+    from prometheus_client.metrics_core import CounterMetricFamily
+
+    slow = CounterMetricFamily(
+        "apiserver_terminated_watchers", "Watches ended as too slow.", labels=("group", "resource")
+    )
+    for kind, count in sorted(counts.items()):
+        slow.add_metric(kind, count)
+    yield slow

@@ -36,12 +36,13 @@ class MetricsPage:
     def _families(self, context: Context, counts: Mapping[str, int]) -> Iterator["Metric"]:
         from kinepy_server.metrics_controllers import controller_families
         from kinepy_server.metrics_flow import flow_families
-        from kinepy_server.metrics_store import store_families
+        from kinepy_server.metrics_store import slow_watch_families, store_families
 
         yield from request_families(self._metrics.series())
         yield from flow_families(context.flow)
         yield from object_families(counts)
         yield from store_families(context.store)
+        yield from slow_watch_families(context.slow_watches)
         yield from controller_families(context.controllers)
 
 

@@ -76,6 +76,7 @@ def test_workers_need_a_database_they_can_share(tmp_path: Path) -> None:
     ("options", "text"),
     [
         (("--controllers", "frob"), "there is no controller 'frob'"),
+        (("--tls-san", "bad name!"), "'bad name!' is neither a host name nor an address"),
         (("--set", "frob=1"), "there is no setting 'frob'"),
         (("--set", "poll_interval_s=soon"), "setting poll_interval_s is to be of type float, not 'soon'"),
         (("--set", "batch_writes_max=0"), "setting batch_writes_max is 0: it must be more than 0"),

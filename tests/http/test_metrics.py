@@ -95,7 +95,6 @@ NAMES = [
     "kinepy_commit_seconds_bucket",
     "kinepy_lock_wait_seconds_bucket",
     "apiserver_request_duration_seconds_bucket",
-    "apiserver_terminated_watchers_total",
     "watch_cache_capacity",
     "apiserver_current_inflight_requests",
     "apiserver_current_inqueue_requests",

@@ -216,6 +216,7 @@ async def test_a_reader_that_is_too_slow_is_ended_without_a_word() -> None:
             for number in range(20):
                 await stored(context, CONFIGMAPS, f"c{number}")
             assert all(event["type"] == "ADDED" for event in await stream.rest())
+        assert context.slow_watches == {("", "configmaps"): 1}
 
 
 async def test_columns_come_with_the_first_row_of_a_table_watch(context: Context) -> None:

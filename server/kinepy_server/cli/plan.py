@@ -1,7 +1,9 @@
 """What `kinepy serve` is to do, decided before anything is done."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -12,6 +14,9 @@ from kinepy_server.auth.kubeconfig import is_loopback
 from kinepy_server.cli.places import database_url, is_memory
 from kinepy_server.cli.problems import Problem
 from kinepy_server.server_settings import ServerSettings
+
+_HOST_LABEL = r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+_HOST_NAME = re.compile(rf"(\*\.)?{_HOST_LABEL}(\.{_HOST_LABEL})*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +87,7 @@ def make_plan(
         insecure=insecure,
         tls_cert=tls[0],
         tls_key=tls[1],
-        tls_san=tls_san,
+        tls_san=certificate_names(tls_san),
         client_ca=client_ca,
         token_file=token_file,
         authorization_mode=authorization_mode,
@@ -102,6 +107,20 @@ def advertised(url: str) -> str:
     if not usable:
         raise Problem(f"{url!r} is no URL for clients: write https://HOST:PORT with --advertise-url")
     return url.rstrip("/")
+
+
+def certificate_names(names: Sequence[str]) -> Sequence[str]:
+    """The names and addresses, when a certificate can hold them."""
+    for name in names:
+        try:
+            ip_address(name)
+        except ValueError:
+            if len(name) > 253 or not _HOST_NAME.fullmatch(name):
+                raise Problem(
+                    f"{name!r} is neither a host name nor an address: write such as kinepy.example.com or 10.0.0.7"
+                    " with --tls-san"
+                ) from None
+    return names
 
 
 def split_address(text: str) -> tuple[str, int]:

@@ -34,7 +34,8 @@ async def handle_watch(context: Context, request: Request, resource: Resource) -
     if view is None:
         return StreamResponse(200, _Nothing(), accepted.stream_type)
     ending = resource.shape.ending if resource.shape is not None else None
-    stream = _Stream(context, view, selection, options=options, plan=plan, ending=ending)
+    kind = resource.group, resource.plural
+    stream = _Stream(context, view, selection, options=options, plan=plan, kind=kind, ending=ending)
     await stream.open()
     return StreamResponse(200, stream.chunks(request.leave), accepted.stream_type)
 
@@ -63,9 +64,11 @@ class _Stream:
         *,
         options: ListOptions,
         plan: WatchPlan,
+        kind: tuple[str, str],
         ending: Ending | None,
     ) -> None:
         self._context, self._view, self._plan = context, view, plan
+        self._kind = kind
         self._range = selection.range
         self._encoder = LineEncoder(view, selection.matches, context.lines)
         self._schedule = _schedule(context, options)
@@ -109,13 +112,17 @@ class _Stream:
             while (chunk := await self._next()) is not None:
                 if chunk:
                     yield chunk
-        except (WatchOverflow, StoreClosed):
-            return
+        except (WatchOverflow, StoreClosed) as error:
+            self._note(error)
         except (StatusError, KinepyError) as error:
             yield self._view.event(ERROR, self._view.status(_last_words(error)))
         finally:
             if self._watch is not None:
                 await self._watch.aclose()
+
+    def _note(self, end: KinepyError) -> None:
+        if isinstance(end, WatchOverflow):
+            self._context.slow_watches[self._kind] += 1
 
     async def _next(self) -> bytes | None:
         """What is pending: lines, or a bookmark when it is time, or nothing; None at the end."""
