@@ -16,8 +16,18 @@ Turns: TypeAlias = Callable[[Frame], Iterable[Any]]
 
 def comprehension(node: Comprehension, source: Evaluate, exprs: Sequence[Evaluate], *, cost: int) -> Evaluate:
     """The closure of a macro; `cost` is that of one turn."""
-    turns = _turns(node, source, cost=cost)
-    return _KINDS[node.kind](node, turns, exprs)
+    if node.kind in _DECISIVE:
+        return _quantified(node, source, exprs[0], cost=cost)
+    return _KINDS[node.kind](node, _turns(node, source, cost=cost), exprs)
+
+
+def _pairs(values: Any, *, single: bool) -> Iterable[tuple[Any, Any]]:
+    """What the variables are set to in each turn; both are one when there is one only."""
+    if isinstance(values, dict):
+        return values.items()
+    if isinstance(values, list):
+        return zip(values, values, strict=True) if single else enumerate(values)
+    raise no_such_overload()
 
 
 def _turns(node: Comprehension, source: Evaluate, *, cost: int) -> Turns:
@@ -25,14 +35,7 @@ def _turns(node: Comprehension, source: Evaluate, *, cost: int) -> Turns:
     single = len(node.slots) == 1
 
     def turns(frame: Frame) -> Iterable[Any]:
-        values = source(frame)
-        if isinstance(values, dict):
-            pairs: Iterable[tuple[Any, Any]] = values.items()
-        elif isinstance(values, list):
-            pairs = ((value, value) for value in values) if single else enumerate(values)
-        else:
-            raise no_such_overload()
-        for key, value in pairs:
+        for key, value in _pairs(source(frame), single=single):
             frame[0] -= cost
             if frame[0] < 0:
                 raise CostExceeded
@@ -50,27 +53,38 @@ def _tested(frame: Frame, test: Evaluate) -> bool:
     raise no_such_overload()
 
 
-def _quantified(*, decisive: bool) -> Callable[..., Evaluate]:
-    """all() is decided by a false, exists() by a true; an error counts only if no element decides."""
+_DECISIVE = {"all": False, "exists": True}
+"""The value of an element that decides the macro; an error counts only if no element decides."""
 
-    def build(_: Comprehension, turns: Turns, exprs: Sequence[Evaluate]) -> Evaluate:
-        (test,) = exprs
 
-        def decide(frame: Frame) -> bool:
-            failed: EvaluationError | None = None
-            for _ in turns(frame):
-                try:
-                    if _tested(frame, test) is decisive:
-                        return decisive
-                except EvaluationError as error:
-                    failed = failed or error
-            if failed is not None:
-                raise failed
-            return not decisive
+def _quantified(node: Comprehension, source: Evaluate, test: Evaluate, *, cost: int) -> Evaluate:
+    """all() and exists(), the macros that are used most: written out, since a generator costs as much as a test."""
+    first, second = node.slots[0], node.slots[-1]
+    single, decisive = len(node.slots) == 1, _DECISIVE[node.kind]
+    other = not decisive
 
-        return decide
+    def decide(frame: Frame) -> bool:
+        failed: EvaluationError | None = None
+        for key, value in _pairs(source(frame), single=single):
+            left = frame[0] - cost
+            if left < 0:
+                raise CostExceeded
+            frame[0], frame[second] = left, value
+            frame[first] = key
+            try:
+                found = test(frame)
+            except EvaluationError as error:
+                failed = failed or error
+                continue
+            if found is decisive:
+                return not other
+            if found is not other:
+                failed = failed or no_such_overload()
+        if failed is not None:
+            raise failed
+        return other
 
-    return build
+    return decide
 
 
 def _exists_one(_: Comprehension, turns: Turns, exprs: Sequence[Evaluate]) -> Evaluate:
@@ -128,8 +142,6 @@ def _sort_by(node: Comprehension, turns: Turns, exprs: Sequence[Evaluate]) -> Ev
 
 
 _KINDS: Mapping[str, Callable[[Comprehension, Turns, Sequence[Evaluate]], Evaluate]] = {
-    "all": _quantified(decisive=False),
-    "exists": _quantified(decisive=True),
     "exists_one": _exists_one,
     "filter": _filter,
     "transformList": _transform_list,

@@ -139,9 +139,12 @@ def add(left: Any, right: Any) -> Any:
     """`left + right`."""
     kind, other = type(left), type(right)
     if kind is other:
+        if kind is int:
+            total = left + right
+            return total if INT_MIN <= total <= INT_MAX else _checked(int, total)
         if kind is str or kind is bytes or kind is float:
             return left + right
-        if kind is int or kind is UInt:
+        if kind is UInt:
             return _checked(kind, int(left) + int(right))
     if kind in _LISTS and other in _LISTS:
         return _joined(left, right)
