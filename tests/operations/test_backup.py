@@ -60,7 +60,7 @@ async def test_a_backup_under_writes_is_one_moment(source_url: str, tmp_path: Pa
     async def write(number: int) -> None:
         async with open_store(source_url) as store:
             while not done.is_set():
-                # Both keys are the same at every revision: a backup of two moments would tell.
+                # At every moment the newest row is the store's revision: a backup of two moments would tell.
                 await store.put(b"/n", b"%d" % number)
                 number += 1
 
