@@ -53,6 +53,7 @@ def test_the_admins_token_is_made_once_and_is_private(tmp_path: Path) -> None:
     token = admin_token(path)
     assert len(token) >= 40
     assert admin_token(path) == token
+    assert token.isalnum()  # so that it can stand behind an option of a command
     assert path.read_text() == token + "\n"
     assert path.stat().st_mode & 0o777 == 0o600
 

@@ -21,7 +21,8 @@ def admin_token(path: Path) -> str:
         token = path.read_text().strip()
     except FileNotFoundError:
         token = ""
-    token = token or secrets.token_urlsafe(TOKEN_BYTES)
+    # Digits only: a token that began with a dash would be taken for an option in `--token TOKEN`.
+    token = token or secrets.token_hex(TOKEN_BYTES)
     write_private(path, token + "\n")
     return token
 
