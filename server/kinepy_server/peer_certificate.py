@@ -1,11 +1,14 @@
 """The certificate that a client has shown in the TLS handshake, for the application."""
 
 import asyncio
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from kinepy_server.seams import CLIENT_CERTIFICATE
+
+CLOSE_ANSWER_S: Final = 2.0
+"""How long a client may take to answer the end of its watch; then the connection is closed anyway."""
 
 
 def peer_certificate(transport: asyncio.BaseTransport) -> bytes | None:
@@ -16,6 +19,10 @@ def peer_certificate(transport: asyncio.BaseTransport) -> bytes | None:
 
 class WebSocketProtocol(WebSocketsSansIOProtocol):
     """uvicorn's WebSocket protocol; the application is told the client's certificate, and may refuse the upgrade."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.close_timeout = CLOSE_ANSWER_S
 
     def handle_connect(self, event: Any) -> None:
         """The connection's scope is made here, and read by the application later."""
