@@ -18,6 +18,7 @@ from kinepy_server.controllers.events import expire_events
 from kinepy_server.controllers.garbage import collect_garbage
 from kinepy_server.controllers.leadership import Candidate
 from kinepy_server.controllers.namespaces import control_namespaces
+from kinepy_server.controllers.storage import release_storage
 from kinepy_server.custom.cleaning import clean_definitions
 from kinepy_server.custom.following import following_definitions
 from kinepy_server.dynamic_admission.following import following_extensions
@@ -36,6 +37,7 @@ CONTROLLERS: Mapping[str, Controller] = {
     "namespaces": control_namespaces,
     "rootca": publish_root_ca,
     "serviceaccounts": keep_default_accounts,
+    "storageprotection": release_storage,
 }
 """Each runs until it is cancelled, in one process at a time. One that fails is told and started again."""
 
