@@ -1,7 +1,9 @@
 """Watches over WebSocket: a frame for each event, and a token that is never echoed."""
 
 import json
+import socket
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -88,3 +90,17 @@ def test_an_upgrade_of_what_is_no_watch_is_answered_in_http(
     assert caught.value.response.status_code == 200
     httpx.get(f"{server.url}/version").raise_for_status()  # by then the end of the first one was logged
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+def test_a_client_that_never_answers_the_close_is_cut_off(server: BackgroundServer) -> None:
+    address = urlsplit(server.url)
+    assert address.hostname
+    assert address.port
+    with socket.create_connection((address.hostname, address.port), timeout=8) as raw:
+        raw.sendall(
+            f"GET {CONFIGMAPS}?watch=1&timeoutSeconds=1&labelSelector=none HTTP/1.1\r\nHost: x\r\n"
+            "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+            "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n".encode()
+        )
+        told = b"".join(iter(lambda: raw.recv(65536), b""))
+    assert told.endswith(b"\x88\x02\x03\xe8")  # the server's close, and then the end
