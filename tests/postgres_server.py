@@ -242,7 +242,9 @@ async def empty(url: str) -> bool:
         await connection.execute(
             f"SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE {others}"
         )
-        await connection.execute("TRUNCATE log, head, lease, lease_batch, floor; DELETE FROM epoch WHERE number > 1")
+        await connection.execute(
+            "TRUNCATE log, head, lease, lease_batch, floor; DELETE FROM epoch WHERE number > 1"
+        )
         rows = await connection.fetchval("SELECT (SELECT count(*) FROM epoch) + (SELECT count(*) FROM store)")
     except asyncpg.PostgresError:
         return False
