@@ -138,9 +138,9 @@ def find_resource(registry: Registry, request: Request) -> Resource:
 def _check_custom(resource: Resource, request: Request) -> None:
     """Raises what is wrong with the address of a custom resource."""
     across = request.verb in ("list", "watch")
-    if request.extra_path or bool(request.namespace) != resource.namespaced:
-        if request.extra_path or request.namespace or not across:
-            raise page_not_found()
+    misplaced = bool(request.namespace) != resource.namespaced
+    if request.extra_path or (misplaced and (request.namespace or not across)):
+        raise page_not_found()
     if not request.subresource:
         return
     subresource = resource.subresources.get(request.subresource)
