@@ -1,4 +1,4 @@
-"""client-go, unmodified, in one program: typed clients, informers, elections, pages, retries, apply, OpenAPI."""
+"""client-go and controller-runtime, unmodified, in one program: clients, informers, elections, managers."""
 
 import os
 import shutil
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.acceptance.servers import compact
 from tests.backends import CreatePostgres
 from tests.processes import ServerProcess
 
@@ -63,6 +64,25 @@ def test_an_informer_misses_nothing_through_cut_connections(
     program: Path, server: ServerProcess, streaming: str
 ) -> None:
     run(program, server, "informer", **{WATCH_LIST: streaming})
+
+
+def test_a_manager_converges_through_cut_connections_and_deaths_of_the_server(
+    program: Path, server: ServerProcess
+) -> None:
+    command = [str(program), str(server.kubeconfig), "manager"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as managers:
+        assert managers.stdout is not None
+        try:
+            said = managers.stdout.readline()
+            if said == "restart\n":
+                server.kill()
+                server.restart()
+                compact(server)
+            said, errors = managers.communicate("\n", timeout=RUN_S)
+        finally:
+            managers.kill()
+    assert (managers.returncode, said) == (0, "ok\n"), errors[-3000:]
 
 
 def test_the_module_is_formatted() -> None:

@@ -22,6 +22,7 @@ var scenarios = map[string]func(context.Context, *world) error{
 	"retry":    retryWatch,
 	"apply":    serverSideApply,
 	"openapi":  openAPI,
+	"manager":  manager,
 }
 
 func main() {
