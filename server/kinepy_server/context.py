@@ -45,6 +45,8 @@ class Context:
     """The webhooks and policies that are stored; none are known until somebody follows them."""
     catch_up: Callable[[str, str], Awaitable[None]] | None = None
     """Learns of a group and plural (empty: of any in the group) what another process may have defined."""
+    accounts_for_pods: bool = False
+    """Whether every pod is given a service account: so it is where a controller makes the accounts `default`."""
     controllers: ControllerMetrics = field(default_factory=ControllerMetrics)
     slow_watches: Counter[tuple[str, str]] = field(default_factory=Counter)
     """How many watches were ended as too slow, by group and resource."""

@@ -16,7 +16,7 @@ OLD_STORAGE, OLD_INGRESS = "volume.beta.kubernetes.io/storage-class", "kubernete
 
 
 async def claim_class(
-    context: Context, resource: Resource, namespace: str
+    context: Context, resource: Resource, obj: JsonObject
 ) -> Callable[[JsonObject], None] | None:
     """Gives claims the newest default StorageClass."""
     found = await stored_objects(context, ("storage.k8s.io", "v1", "storageclasses"))
@@ -35,7 +35,7 @@ async def claim_class(
 
 
 async def ingress_class(
-    context: Context, resource: Resource, namespace: str
+    context: Context, resource: Resource, obj: JsonObject
 ) -> Callable[[JsonObject], None] | None:
     """Gives ingresses the default IngressClass; more than one is refused."""
     defaults = _marked(

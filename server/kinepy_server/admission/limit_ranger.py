@@ -15,28 +15,28 @@ Check = Callable[[JsonObject, Sequence[JsonObject]], Iterator[str]]
 
 
 async def pod_limits(
-    context: Context, resource: Resource, namespace: str
+    context: Context, resource: Resource, obj: JsonObject
 ) -> Callable[[JsonObject], None] | None:
     """Gives a namespace's defaults to the containers of pods, and holds pods to its limits."""
-    return await _limits(context, resource, namespace, check=_pod_problems, prepare=_give_defaults)
+    return await _limits(context, resource, obj, check=_pod_problems, prepare=_give_defaults)
 
 
 async def claim_limits(
-    context: Context, resource: Resource, namespace: str
+    context: Context, resource: Resource, obj: JsonObject
 ) -> Callable[[JsonObject], None] | None:
     """Holds claims of storage to a namespace's limits."""
-    return await _limits(context, resource, namespace, check=_claim_problems)
+    return await _limits(context, resource, obj, check=_claim_problems)
 
 
 async def _limits(
     context: Context,
     resource: Resource,
-    namespace: str,
+    obj: JsonObject,
     *,
     check: Check,
     prepare: Callable[[JsonObject, Sequence[JsonObject]], None] | None = None,
 ) -> Callable[[JsonObject], None] | None:
-    items = await _limit_items(context, namespace)
+    items = await _limit_items(context, obj["metadata"].get("namespace", ""))
     if not items:
         return None
 

@@ -15,7 +15,7 @@ SYSTEM: Mapping[str, JsonObject] = {
 PREEMPTING = "PreemptLowerPriority"
 
 
-async def pod_priority(context: Context, resource: Resource, namespace: str) -> Callable[[JsonObject], None]:
+async def pod_priority(context: Context, resource: Resource, obj: JsonObject) -> Callable[[JsonObject], None]:
     """Gives pods the priority of their class, or of the default one."""
     found = await stored_objects(context, ("scheduling.k8s.io", "v1", "priorityclasses"))
     classes = {**SYSTEM, **{one["metadata"]["name"]: one for one in found}}

@@ -28,7 +28,7 @@ _RESTART_FIRST_S, _RESTART_MAX_S = 1.0, 30.0
 _HEALTHY_S = 60.0
 
 Controller: TypeAlias = Callable[[Context], Awaitable[None]]
-DEFINITIONS = "definitions"
+ACCOUNTS, DEFINITIONS = "serviceaccounts", "definitions"
 
 CONTROLLERS: Mapping[str, Controller] = {
     "clusterroles": gather_cluster_roles,
@@ -36,7 +36,7 @@ CONTROLLERS: Mapping[str, Controller] = {
     "garbagecollector": collect_garbage,
     "namespaces": control_namespaces,
     "rootca": publish_root_ca,
-    "serviceaccounts": keep_default_accounts,
+    ACCOUNTS: keep_default_accounts,
     "storageprotection": release_storage,
 }
 """Each runs until it is cancelled, in one process at a time. One that fails is told and started again."""
@@ -48,9 +48,11 @@ ALL_CONTROLLERS = frozenset(CONTROLLERS)
 async def running_controllers(context: Context, names: Collection[str]) -> AsyncIterator[None]:
     """Make the bootstrap objects, serve custom resources, and run the named controllers until the block ends.
 
-    Definitions are always looked after: the original does that itself too.
+    Definitions are always looked after: the original does that itself too. Pods are given service accounts where
+    the accounts `default` are kept.
     """
     await make_bootstrap_objects(context)
+    context.accounts_for_pods = ACCOUNTS in names
     async with (
         following_extensions(context.store, context.extensions),
         following_definitions(context) as serving,

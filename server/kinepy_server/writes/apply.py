@@ -47,6 +47,7 @@ async def handle_apply(context: Context, request: Request, resource: Resource) -
         context,
         resource.key(request.namespace, request.name),
         applier.decide,
+        resource=resource,
         actor=actor_of(request, options),
         dry_run=options.dry_run,
         finish=finisher(context, resource, pretend=options.dry_run),
@@ -74,9 +75,9 @@ class _Applier:
 
     async def before_create(self) -> KeyValue | None:
         """What is wrong with the configuration is told before what is wrong with its namespace."""
-        self._apply(None)
+        new, _ = self._apply(None)
         request = self._request
-        self._admit = await admission_of(self._context, self._resource, request.namespace)
+        self._admit = await admission_of(self._context, self._resource, new)
         return await require_namespace(self._context, self._resource, request.namespace, name=request.name)
 
     def decide(self, kv: KeyValue | None) -> Decision:
