@@ -23,10 +23,21 @@ def test_amounts_of_resources_are_rounded_up_to_thousandths(text: str, shown: st
     assert canonical(text, finest=MILLI) == shown
 
 
-@pytest.mark.parametrize("text", ["", "x", "1K", "1ki", "1e", "--1", "1.2.3", "1e99999"])
+@pytest.mark.parametrize(
+    "text", ["", "x", "1K", "1ki", "1e", "--1", "1.2.3", "1e99999", "1" * 1001, "1e" + "9" * 5000]
+)
 def test_what_is_no_quantity_is_a_named_error(text: str) -> None:
     with pytest.raises(BadQuantity):
         canonical(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["1" + "0" * 500, "9" * 1000, "1e1000", "-1e-1000", "9" * 1000 + "e999", "1." + "3" * 998]
+)
+def test_large_numbers_are_taken_whole(text: str) -> None:
+    shown = canonical(text)
+    assert canonical(shown) == shown
+    assert abs(quantity_value(shown) - quantity_value(text)) <= quantity_value("1n")
 
 
 @given(

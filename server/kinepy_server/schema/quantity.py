@@ -10,8 +10,10 @@ _BINARY = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
 _DECIMAL_SUFFIX = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
 _BINARY_SUFFIX = {power: suffix for suffix, power in _BINARY.items()}
 NANO, MILLI = -9, -3
-_PRECISION = 200
+_DIGITS_MAX = 1000
 _EXPONENT_MAX = 1000
+# Exact for every number within these bounds, and still short enough for int() to take the digits.
+_PRECISION = 2 * (_DIGITS_MAX + _EXPONENT_MAX)
 _REGEXP = "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 WRONG_FORM = f"quantities must match the regular expression {_REGEXP}"
 WRONG_SUFFIX = "unable to parse quantity's suffix"
@@ -47,14 +49,22 @@ def _parsed(text: str) -> tuple[Decimal, str]:
     if match is None:
         raise BadQuantity(WRONG_SUFFIX if text and _LOOSE.fullmatch(text) else WRONG_FORM)
     sign, digits, suffix = match.groups()
+    if len(digits) > _DIGITS_MAX:
+        raise BadQuantity(WRONG_FORM)
     with localcontext(prec=_PRECISION):
         value = Decimal(f"{sign}{digits}")
         if suffix in _BINARY:
             return value * 1024 ** _BINARY[suffix], suffix
-        exponent = _DECIMAL[suffix] if suffix in _DECIMAL else int(suffix[1:])
-        if abs(exponent) > _EXPONENT_MAX:
-            raise BadQuantity(WRONG_SUFFIX)
+        exponent = _DECIMAL[suffix] if suffix in _DECIMAL else _exponent(suffix[1:])
         return value.scaleb(exponent), suffix
+
+
+def _exponent(text: str) -> int:
+    """The number after the e, without trying to read one that is far too long."""
+    digits = text.lstrip("+-").lstrip("0") or "0"
+    if len(digits) > len(str(_EXPONENT_MAX)) or int(digits) > _EXPONENT_MAX:
+        raise BadQuantity(WRONG_SUFFIX)
+    return -int(digits) if text.startswith("-") else int(digits)
 
 
 def _rounded(value: Decimal, finest: int) -> Decimal:
