@@ -42,7 +42,7 @@ async def handle_apply(context: Context, request: Request, resource: Resource) -
     view, accepted = single_view(context, request, resource)
     options = write_options(request, "PatchOptions", apply=True)
     check_url_name(request.name)
-    applier = _Applier(context, request, resource, options=options)
+    applier = Applier(context, request, resource, options=options)
     outcome = await change(
         context,
         resource.key(request.namespace, request.name),
@@ -60,7 +60,7 @@ async def handle_apply(context: Context, request: Request, resource: Resource) -
     return response
 
 
-class _Applier:
+class Applier:
     """One apply patch."""
 
     def __init__(
@@ -74,7 +74,7 @@ class _Applier:
 
     async def before_create(self) -> KeyValue | None:
         """What is wrong with the configuration is told before what is wrong with its namespace."""
-        new, _ = self._apply(None)
+        new, _ = self.apply(None)
         request = self._request
         self._admit = await admission_of(self._context, self._resource, new)
         return await require_namespace(self._context, self._resource, request.namespace, name=request.name)
@@ -82,7 +82,7 @@ class _Applier:
     def decide(self, kv: KeyValue | None) -> Decision:
         """The object with the configuration in it."""
         request, resource = self._request, self._resource
-        new, applied = self._apply(kv)
+        new, applied = self.apply(kv)
         metadata = new["metadata"]
         old = None if kv is None else decode(resource, kv)
         self._context.identity.check_write(request, resource, new, old=old)
@@ -105,7 +105,8 @@ class _Applier:
             applied=applied.entries,
         )
 
-    def _apply(self, kv: KeyValue | None) -> tuple[JsonObject, Applied]:
+    def apply(self, kv: KeyValue | None) -> tuple[JsonObject, Applied]:
+        """The object with the configuration in it, decoded, and who owns its fields."""
         request, resource = self._request, self._resource
         if kv is None and request.subresource:
             raise not_found(resource, request.name)
@@ -113,7 +114,7 @@ class _Applier:
         config = self._read()
         try:
             applied = apply_as(
-                live, config, writer=self._writer, force=self._options.force, ignored=self._ignored(config)
+                live, config, writer=self._writer, force=self._options.force, ignored=self.ignored(config)
             )
         except ApplyConflict as error:
             raise _conflict(error) from None
@@ -127,7 +128,7 @@ class _Applier:
         check_name(request, metadata)
         return new, applied
 
-    def _ignored(self, config: JsonObject) -> frozenset[str]:
+    def ignored(self, config: JsonObject) -> frozenset[str]:
         """The members that this endpoint does not write."""
         if not self._request.subresource:
             return frozenset(("status",)) if "status" in self._resource.subresources else frozenset()

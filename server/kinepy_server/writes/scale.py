@@ -6,8 +6,10 @@ from typing import TypeAlias
 import orjson
 
 from kinepy import KeyValue
+from kinepy_server.apply.managers import Entry
+from kinepy_server.apply.scale_entries import entries_of_object, entries_of_scale
 from kinepy_server.context import Context
-from kinepy_server.errors import Cause, StatusError, invalid, not_found
+from kinepy_server.errors import Cause, StatusError, invalid, not_found, raw_error
 from kinepy_server.negotiate import patch_type
 from kinepy_server.objects.codec import decode, encode
 from kinepy_server.objects.metadata import metadata_errors
@@ -21,6 +23,7 @@ from kinepy_server.response import Response
 from kinepy_server.schema.decode import DecodeError, Validation
 from kinepy_server.wire.body import decode_value
 from kinepy_server.writes.address import check_name, check_url_name, settle_namespace
+from kinepy_server.writes.apply import APPLY_PATCH, Applier
 from kinepy_server.writes.body import read_object
 from kinepy_server.writes.create import actor_of, writer_of
 from kinepy_server.writes.options import WriteOptions, write_options
@@ -29,7 +32,7 @@ from kinepy_server.writes.prepare import causes_of, prepare_changed
 from kinepy_server.writes.review import ActionReview
 from kinepy_server.writes.update import check_version, uid_conflict
 
-Part: TypeAlias = "_ScaleUpdate | _ScalePatch"
+Part: TypeAlias = "_ScaleUpdate | _ScalePatch | _ScaleApply"
 
 
 async def handle_get_scale(context: Context, request: Request, resource: Resource) -> Response:
@@ -53,9 +56,13 @@ async def handle_update_scale(context: Context, request: Request, resource: Reso
 
 async def handle_patch_scale(context: Context, request: Request, resource: Resource) -> Response:
     """Change the number of replicas by a patch of the Scale."""
-    media_type = patch_type(request.headers.get("content-type", ""), tuple(FORMATS))
-    options = write_options(request, "PatchOptions")
+    media_type = patch_type(request.headers.get("content-type", ""), (*FORMATS, APPLY_PATCH))
+    applies = media_type == APPLY_PATCH
+    options = write_options(request, "PatchOptions", apply=applies)
     check_url_name(request.name)
+    if applies:
+        applied = _ScaleApply(context, request, resource, options=options)
+        return await _change(context, request, resource, part=applied)
     scales = scale_resource(resource)
     patch = FORMATS[media_type](request.body, scales, context.settings)
     part = _ScalePatch(context, request, resource, options=options, patch=patch)
@@ -97,7 +104,11 @@ def _reviewed(context: Context, request: Request, resource: Resource, *, dry_run
 def _shown(resource: Resource, scales: Resource, kv: KeyValue) -> KeyValue:
     """The record of an object as if it were its Scale's."""
     assert resource.scaling is not None, "only types with a scaling have a scale"
-    value = encode(scales, scale_of(resource.scaling, decode(resource, kv)))
+    return _as_record(scales, scale_of(resource.scaling, decode(resource, kv)), kv)
+
+
+def _as_record(scales: Resource, scale: JsonObject, kv: KeyValue) -> KeyValue:
+    value = encode(scales, scale)
     return KeyValue(kv.key, value, kv.create_revision, kv.mod_revision, kv.version)
 
 
@@ -114,7 +125,7 @@ class _Rescaling:
         self._scales = scale_resource(resource)
         self._writer = writer_of(context, resource, options, subresource="scale")
 
-    def _rescaled(self, scale: JsonObject, kv: KeyValue) -> Decision:
+    def _rescaled(self, scale: JsonObject, kv: KeyValue, *, applied: list[Entry] | None = None) -> Decision:
         """The object with the replicas of a Scale."""
         resource, request = self._resource, self._request
         old = decode(resource, kv)
@@ -128,7 +139,9 @@ class _Rescaling:
             raise invalid("Scale", "autoscaling", request.name, causes=causes_of(errors))
         new = decode(resource, kv)
         put_replicas(self._scaling, new, (scale.get("spec") or {}).get("replicas", 0))
-        return prepare_changed(resource, new, old, writer=self._writer, warnings=request.warnings)
+        return prepare_changed(
+            resource, new, old, writer=self._writer, warnings=request.warnings, applied=applied
+        )
 
 
 class _ScaleUpdate(_Rescaling):
@@ -182,6 +195,47 @@ class _ScalePatch(_Rescaling):
         check_name(request, scale["metadata"])
         settle_namespace(request, resource, scale["metadata"])
         return self._rescaled(scale, kv)
+
+
+class _ScaleApplier(Applier):
+    """Applies a configuration to a Scale."""
+
+    def ignored(self, config: JsonObject) -> frozenset[str]:
+        """Only the number is written."""
+        return frozenset(("status",))
+
+
+class _ScaleApply(_Rescaling):
+    """One apply patch of a Scale."""
+
+    def __init__(
+        self, context: Context, request: Request, resource: Resource, *, options: WriteOptions
+    ) -> None:
+        super().__init__(context, request, resource, options=options)
+        self._applier = _ScaleApplier(context, request, self._scales, options=options)
+
+    def decide(self, kv: KeyValue | None) -> Decision:
+        """The object with the number of the Scale that the configuration makes."""
+        request, resource = self._request, self._resource
+        if kv is None:
+            raise not_found(resource, request.name)
+        if resource.shape is not None:
+            raise _without_type(request)
+        old = decode(resource, kv)
+        before = old["metadata"].get("managedFields") or []
+        scale = scale_of(self._scaling, old)
+        scale["metadata"]["managedFields"] = entries_of_scale(before)
+        scale, applied = self._applier.apply(_as_record(self._scales, scale, kv))
+        scale["metadata"].pop("managedFields", None)
+        entries = entries_of_object(applied.entries, before, api_version=resource.api_version)
+        return self._rescaled(scale, kv, applied=entries)
+
+
+def _without_type(request: Request) -> StatusError:
+    """500: the original knows no type for the Scales of custom resources."""
+    kind = "autoscaling/v1, Kind=Scale"
+    what = f"failed to create typed patch object ({request.namespace}/{request.name}; {kind})"
+    return raw_error(f"{what}: no corresponding type for {kind}")
 
 
 def _rejected(shown: str, why: str) -> StatusError:
