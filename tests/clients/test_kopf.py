@@ -34,6 +34,13 @@ def change(client: Client, name: str, value: str) -> None:
     ok(client.merge_patch(f"{configmaps()}/{name}", {"data": {"v": value}}))
 
 
+def is_held(client: Client, name: str) -> None:
+    """Wait until kopf's finalizer is on it: a daemon may begin before that, and is not told of the end then."""
+    follow: dict[str, str | int] = {"fieldSelector": f"metadata.name={name}", "timeoutSeconds": WAIT_S}
+    with client.watch(configmaps(), **follow) as events:
+        assert any(event["object"]["metadata"].get("finalizers") for event in events)
+
+
 def delete(client: Client, name: str) -> None:
     """Delete it, and wait until kopf has let it go."""
     since = client.revision()
@@ -82,6 +89,7 @@ def test_timers_and_daemons_attend_to_an_object_while_it_lives(
             operator.says(f"tick t {ticks}")
         create(client, "d", "attended")
         operator.says("daemon d")
+        is_held(client, "d")
         delete(client, "d")
         operator.says("daemon ends d")
         assert (operator.stop(), operator.errors) == (0, [])
