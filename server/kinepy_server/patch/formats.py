@@ -23,7 +23,8 @@ from kinepy_server.wire.json_text import parse_json
 class Patch:
     """A patch. `apply` makes a patched value of a document that it may use up, as often as it is called; it raises
     StatusError. `shown` is how a refusal of the result shows the patch; when empty, the result itself is shown.
-    `repeated` tells the fields that the patch has twice, such as `duplicate field "data.a"`."""
+    `repeated` tells the fields that the patch has twice, such as `duplicate field "data.a"`, and what a JSON patch's
+    operations have beside their own members."""
 
     apply: Callable[[JsonObject], Any]
     shown: str = ""
@@ -35,6 +36,7 @@ Reader: TypeAlias = Callable[[bytes, Resource, ServerSettings], Patch]
 
 _OPERATIONS = "[]handlers.jsonPatchOp"
 _OPERATION = "handlers.jsonPatchOp"
+_MEMBERS = frozenset(("from", "op", "path", "value"))
 _OBJECT = "map[string]interface {}"
 
 
@@ -53,7 +55,21 @@ def read_json_patch(body: bytes, resource: Resource, settings: ServerSettings) -
         if not isinstance(operation, dict):
             found = kind_of(operation)
             raise _undecodable(f"json: cannot unmarshal {found} into Go value of type {_OPERATION}")
-    return Patch(partial(_apply_operations, operations))
+    return Patch(partial(_apply_operations, operations), repeated=_odd_members(body, operations))
+
+
+def _odd_members(body: bytes, operations: list[JsonObject]) -> Sequence[str]:
+    """Members that operations have twice, or that no operation has; one operation after the other."""
+    odd = [
+        (index, f'json patch unknown field "[{index}].{name}"')
+        for index, operation in enumerate(operations)
+        for name in operation
+        if name not in _MEMBERS
+    ]
+    for text in repeated_fields(body) if may_repeat(body, operations) else ():
+        index = int(text.partition("[")[2].partition("]")[0])
+        odd.append((index, f"json patch {text}"))
+    return [text for _, text in sorted(odd, key=lambda one: one[0])]
 
 
 def _apply_operations(operations: list[JsonObject], document: JsonObject) -> Any:
