@@ -43,4 +43,6 @@ async def edit(
             return Keep()
         return prepare_changed(resource, new, old, writer=by, warnings=[])
 
-    return await change(context, resource.key(place.namespace, place.name), decide, actor=actor)
+    return await change(
+        context, resource.key(place.namespace, place.name), decide, actor=actor, resource=resource
+    )

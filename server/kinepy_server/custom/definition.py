@@ -85,7 +85,9 @@ class Definition:
         self.group: str = spec["group"]
         self.namespaced = spec["scope"] == "Namespaced"
         self.requested = Names.of(spec["names"])
-        self.converts = (spec.get("conversion") or {}).get("strategy") == "Webhook"
+        conversion = spec.get("conversion") or {}
+        self.converts = conversion.get("strategy") == "Webhook"
+        self.webhook: JsonObject = conversion.get("webhook") or {}
         self.accepted = Names.of(status.get("acceptedNames") or {})
         self.conditions: Sequence[Mapping[str, Any]] = status.get("conditions") or ()
         self.versions = [_version(one) for one in spec["versions"]]

@@ -3,6 +3,7 @@
 import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from typing import Any
@@ -13,9 +14,8 @@ from kinepy_server.custom.definition import Definition, Names, Version
 from kinepy_server.custom.paths import names_of, value_at
 from kinepy_server.custom.shape import CustomShape, Life
 from kinepy_server.custom.strategy import CustomStrategy
-from kinepy_server.errors import raw_error
 from kinepy_server.resources.registry import Group, Registry
-from kinepy_server.resources.resource import FieldError, JsonObject, Resource, Scaling, Subresource
+from kinepy_server.resources.resource import Converter, FieldError, JsonObject, Resource, Scaling, Subresource
 
 VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 _SUBRESOURCE_VERBS = ("get", "patch", "update")
@@ -42,13 +42,19 @@ def group_registry(group: str, resources: Iterable[Resource], *, unserved: Itera
     return Registry(found, groups, kinds={}, unserved=unserved)
 
 
-def resources_of(definition: Definition, names: Names, life: Life) -> tuple[list[Resource], list[Resource]]:
+def resources_of(
+    definition: Definition, names: Names, life: Life, *, converter: Converter | None
+) -> tuple[list[Resource], list[Resource]]:
     """The resources that are served, and that in whose version objects are stored, if it is not served."""
     storage = CustomShape(definition, definition.storage, life=life)
     served, unserved = [], []
     for version in definition.versions:
         shape = storage if version.storage else CustomShape(definition, version, life=life)
         resource = _resource(definition, version, names, shapes=(storage, shape))
+        if converter is not None:
+            resource = replace(
+                resource, converter=converter, from_storage=partial(_from_storage, (shape, shape))
+            )
         if version.served:
             served.append(resource)
         elif version.storage:
@@ -59,7 +65,7 @@ def resources_of(definition: Definition, names: Names, life: Life) -> tuple[list
 def _resource(
     definition: Definition, version: Version, names: Names, *, shapes: tuple[CustomShape, CustomShape]
 ) -> Resource:
-    shape, refuses = shapes[1], definition.converts and not version.storage
+    shape = shapes[1]
     parts, group = version.parts, definition.group
     subresources = parts.get("subresources") or {}
     scale = subresources.get("scale")
@@ -79,8 +85,7 @@ def _resource(
         subresources=_subresources(subresources, names.kind),
         key_prefix=f"/registry/{group}/{names.plural}",
         storage_api_version=f"{group}/{definition.storage.name}",
-        from_storage=_refuse_conversion if refuses else partial(_from_storage, shapes),
-        to_storage=_refuse_conversion if refuses else None,
+        from_storage=partial(_from_storage, shapes),
         name_rule="dnsSubdomain",
         unconditional_update=False,
         create_on_update=False,
@@ -116,12 +121,6 @@ def _from_storage(shapes: tuple[CustomShape, CustomShape], obj: JsonObject) -> J
     if shown is not stored:
         shown.settle(obj)
     return obj
-
-
-def _refuse_conversion(obj: JsonObject) -> JsonObject:
-    """Objects must not be shown as what they are not."""
-    kind = f"{obj.get('apiVersion', '')}, Kind={obj.get('kind', '')}"
-    raise raw_error(f"conversion webhook for {kind} failed: this server calls no conversion webhooks")
 
 
 def _subresources(declared: Mapping[str, Any], kind: str) -> Mapping[str, Subresource]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from kinepy import Event, EventType, KeyValue
 from kinepy_server.context import Context
+from kinepy_server.custom.conversion import WebhookConverter
 from kinepy_server.custom.definition import ESTABLISHED, Definition, Names
 from kinepy_server.custom.names import Acceptance, accept_names
 from kinepy_server.custom.resources import group_registry, resources_of
@@ -137,7 +138,9 @@ class Serving:
             before.definition, before.life.deleting = definition, definition.deleting
             return []
         life = self._new_life(definition)
-        resources, unserved = resources_of(definition, names, life)
+        webhook = definition.webhook if definition.converts else None
+        converter = None if webhook is None else WebhookConverter(webhook, self._context.extensions)
+        resources, unserved = resources_of(definition, names, life, converter=converter)
         state.served[definition.key] = _Served(definition, names, life, resources, unserved)
         return [before.life] if before is not None else []
 

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 import orjson
 
+from kinepy_server.dynamic_admission.endpoint import Reachable
 from kinepy_server.dynamic_admission.webhook import Webhook
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class Clients:
     async def ask(self, webhook: Webhook, request: Mapping[str, Any]) -> Mapping[str, Any]:
         """The response to an AdmissionReview's request. Raises CallFailed."""
         body = orjson.dumps({"kind": KIND, "apiVersion": API_VERSION, "request": request})
-        content = await self._post(webhook, body)
+        content = await self.post(webhook, body)
         try:
             review = orjson.loads(content)
         except orjson.JSONDecodeError as error:
@@ -41,7 +42,10 @@ class Clients:
             ) from None
         return _response(review, request["uid"])
 
-    async def _post(self, webhook: Webhook, body: bytes) -> bytes:
+    async def post(
+        self, webhook: Reachable, body: bytes, *, answer_bytes_max: int = ANSWER_BYTES_MAX
+    ) -> bytes:
+        """The body of a webhook's answer. Raises CallFailed."""
         import httpx
 
         joint = "&" if "?" in webhook.url else "?"
@@ -53,7 +57,7 @@ class Clients:
             async with client.stream(
                 "POST", url, content=body, headers=headers, timeout=webhook.timeout_s
             ) as answer:
-                content = await _bounded(answer)
+                content = await _bounded(answer, answer_bytes_max)
         except httpx.TimeoutException:
             raise CallFailed(f"{post}context deadline exceeded") from None
         except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError) as error:
@@ -96,11 +100,11 @@ def _reason(error: BaseException, url: str) -> str:
     return str(error)
 
 
-async def _bounded(answer: "httpx.Response") -> bytes:
+async def _bounded(answer: "httpx.Response", bytes_max: int) -> bytes:
     parts, size = [], 0
     async for part in answer.aiter_bytes():
         size += len(part)
-        if size > ANSWER_BYTES_MAX:
+        if size > bytes_max:
             raise CallFailed("failed to call webhook: the answer is too large")
         parts.append(part)
     return b"".join(parts)

@@ -1,16 +1,14 @@
 """One webhook of a configuration."""
 
-import base64
-import binascii
 from collections.abc import Mapping
 from typing import Any
 
 from kinepy_server.dynamic_admission.conditions import Conditions
+from kinepy_server.dynamic_admission.endpoint import endpoint_of
 from kinepy_server.dynamic_admission.matching import Matcher
 from kinepy_server.dynamic_admission.variables import compiled_condition
 
 TIMEOUT_S = 10
-_PORT = 443
 
 
 class Webhook:
@@ -24,20 +22,5 @@ class Webhook:
         self.timeout_s: int = spec.get("timeoutSeconds") or TIMEOUT_S
         self.takes_dry_run = spec.get("sideEffects") in ("None", "NoneOnDryRun")
         self.again = spec.get("reinvocationPolicy") == "IfNeeded"
-        client = spec.get("clientConfig") or {}
-        self.url = client.get("url") or _service_url(client.get("service") or {})
-        self.ca = _decoded(client.get("caBundle", ""))
-
-
-def _service_url(service: Mapping[str, Any]) -> str:
-    """The address of a Service by its name, which must be resolvable where the server runs."""
-    host = f"{service.get('name', '')}.{service.get('namespace', '')}.svc"
-    path = service.get("path") or "/"
-    return f"https://{host}:{service.get('port') or _PORT}{path if path.startswith('/') else f'/{path}'}"
-
-
-def _decoded(text: str) -> str:
-    try:
-        return base64.b64decode(text).decode()
-    except (binascii.Error, UnicodeDecodeError):
-        return ""
+        endpoint = endpoint_of(spec.get("clientConfig") or {}, timeout_s=self.timeout_s)
+        self.url, self.ca = endpoint.url, endpoint.ca

@@ -36,12 +36,23 @@ def encode(resource: Resource, obj: JsonObject) -> bytes:
     """
     if resource.to_storage is not None:
         obj = resource.to_storage(obj)
+    version = resource.storage_api_version if resource.converter is None else resource.api_version
+    return canonical(version, resource.kind, obj)
+
+
+def canonical(api_version: str, kind: str, obj: JsonObject) -> bytes:
+    """The bytes of an object that is in a version."""
     metadata = {
         name: value
         for name, value in obj["metadata"].items()
         if (value or (name == _KEPT_WHEN_ZERO and value is not None)) and name != "resourceVersion"
     }
-    return _canonical(head(resource.storage_api_version, resource.kind), metadata, obj)
+    return _canonical(head(api_version, kind), metadata, obj)
+
+
+def is_in_version(value: bytes, api_version: str, kind: str) -> bool:
+    """Whether a value is in a version."""
+    return value.startswith(head(api_version, kind))
 
 
 def decode(resource: Resource, kv: KeyValue) -> JsonObject:
@@ -51,8 +62,10 @@ def decode(resource: Resource, kv: KeyValue) -> JsonObject:
 
 def decode_at(resource: Resource, kv: KeyValue, revision: int) -> JsonObject:
     """As `decode`, with another resourceVersion: a deleted object shows that of its delete."""
-    obj: JsonObject = orjson.loads(kv.value)
-    if not is_shown_as_stored(resource, kv):
+    # A converted object is kept, since its webhook cannot be asked here.
+    value = kv.value if resource.converter is None else _converted(resource, kv)
+    obj: JsonObject = orjson.loads(value)
+    if resource.converter is None and not is_shown_as_stored(resource, kv):
         assert resource.from_storage is not None
         obj = resource.from_storage(obj)
     obj["apiVersion"] = resource.api_version
@@ -108,18 +121,35 @@ def items_bytes(resource: Resource, kvs: Sequence[KeyValue]) -> list[bytes]:
 
 def _converted(resource: Resource, kv: KeyValue) -> bytes:
     """A stored value as it would be if the resource's version were the storage version; kept in `kv.face`."""
+    found = face_of(resource, kv)
+    if found is not None:
+        return found
+    if resource.converter is None or is_in_version(kv.value, resource.api_version, resource.kind):
+        return keep_converted(resource, kv, orjson.loads(kv.value))
+    return keep_converted(resource, kv, resource.converter.known(kv.value, resource.api_version))
+
+
+def face_of(resource: Resource, kv: KeyValue) -> bytes | None:
+    """What was kept of a value in the resource's version, if it still holds."""
+    kept = kv.face
+    if not isinstance(kept, dict):
+        return None
+    found: tuple[str, bytes] | None = kept.get(resource.api_version)
+    return found[1] if found is not None and found[0] == resource.form else None
+
+
+def keep_converted(resource: Resource, kv: KeyValue, obj: JsonObject) -> bytes:
+    """Keep how a stored object is shown; `obj` is it before the resource's `from_storage`."""
     kept = kv.face
     if not isinstance(kept, dict):
         kept = kv.face = {}
-    version, form = resource.api_version, resource.form
-    found: tuple[str, bytes] | None = kept.get(version)
-    if found is None or found[0] != form:
-        assert resource.from_storage is not None
-        obj = resource.from_storage(orjson.loads(kv.value))
-        value = _canonical(head(version, resource.kind), obj["metadata"], obj)
-        # Most custom objects are stored as they are shown: they need no second copy.
-        found = kept[version] = (form, kv.value if value == kv.value else value)
-    return found[1]
+    assert resource.from_storage is not None
+    obj = resource.from_storage(obj)
+    value = _canonical(head(resource.api_version, resource.kind), obj["metadata"], obj)
+    # Most custom objects are stored as they are shown: they need no second copy.
+    value = kv.value if value == kv.value else value
+    kept[resource.api_version] = (resource.form, value)
+    return value
 
 
 def _canonical(front: bytes, metadata: JsonObject, obj: JsonObject) -> bytes:

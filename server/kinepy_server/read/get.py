@@ -3,6 +3,7 @@
 from kinepy.errors import RevisionInFuture
 from kinepy_server.context import Context
 from kinepy_server.errors import not_found, revision_in_future
+from kinepy_server.objects.conversion import prepare
 from kinepy_server.read.page import arrive
 from kinepy_server.read.plan import Snapshot, watched_revision
 from kinepy_server.read.shown import respond, single_view
@@ -24,4 +25,5 @@ async def handle_get(context: Context, request: Request, resource: Resource) -> 
     kv = await context.store.get(key, consistent=revision is None)
     if kv is None:
         raise not_found(resource, request.name)
+    await prepare(resource, (kv,))
     return await respond(view.one(kv), accepted)

@@ -1,6 +1,7 @@
 """Reading a collection (2.3, 2.4)."""
 
 from kinepy_server.context import Context
+from kinepy_server.objects.conversion import prepare
 from kinepy_server.read.options import parse_options
 from kinepy_server.read.page import next_token, read_page
 from kinepy_server.read.plan import plan_list
@@ -19,6 +20,7 @@ async def handle_list(context: Context, request: Request, resource: Resource) ->
     selection = compile_selection(resource, request.namespace, labels=options.labels, fields=options.fields)
     plan = plan_list(options)
     prefix = resource.list_prefix(request.namespace)
-    page = await read_page(context, plan, prefix, selection=selection)
+    page = await read_page(context, plan, prefix, selection=selection, resource=resource)
+    await prepare(resource, page.items)
     meta = ListMeta(page.revision, next_token(page, prefix), page.remaining)
     return await respond(await view.many(page.items, meta), accepted)

@@ -8,9 +8,11 @@ from kinepy import KeyRange, KeyValue, Revision
 from kinepy.errors import Compacted, RevisionInFuture
 from kinepy_server.context import Context
 from kinepy_server.errors import StatusError, expired, revision_in_future
+from kinepy_server.objects.conversion import prepare
 from kinepy_server.read.continue_token import ContinueToken, encode_token
 from kinepy_server.read.plan import ListPlan, Snapshot
 from kinepy_server.read.selectors.selection import Selection
+from kinepy_server.resources.resource import Resource
 
 TOO_OLD = "The resourceVersion for the provided list is too old."
 TOKEN_TOO_OLD = (
@@ -35,17 +37,21 @@ class Page:
     remaining: int | None
 
 
-async def read_page(context: Context, plan: ListPlan, prefix: bytes, *, selection: Selection) -> Page:
+async def read_page(
+    context: Context, plan: ListPlan, prefix: bytes, *, selection: Selection, resource: Resource
+) -> Page:
     """Read the page that the plan asks for. Raises the 410 and the 504 of revisions that cannot be read."""
     try:
-        return await _read(context, plan, prefix, selection=selection)
+        return await _read(context, plan, prefix, selection=selection, resource=resource)
     except Compacted:
         raise _expired(plan) from None
     except RevisionInFuture as error:
         raise revision_in_future(error.requested, error.current) from None
 
 
-async def _read(context: Context, plan: ListPlan, prefix: bytes, *, selection: Selection) -> Page:
+async def _read(
+    context: Context, plan: ListPlan, prefix: bytes, *, selection: Selection, resource: Resource
+) -> Page:
     await arrive(context, plan.snapshot)
     scanned = selection.range
     if plan.token is not None:
@@ -53,7 +59,7 @@ async def _read(context: Context, plan: ListPlan, prefix: bytes, *, selection: S
         scanned = KeyRange(max(scanned.start, prefix + plan.token.start), scanned.end)
     if selection.matches is None:
         return await _read_all(context, plan, scanned, counted=not selection.selective)
-    return await _read_matching(context, plan, scanned, selection=selection)
+    return await _read_matching(context, plan, scanned, selection=selection, resource=resource)
 
 
 async def _read_all(context: Context, plan: ListPlan, scanned: KeyRange, *, counted: bool) -> Page:
@@ -67,13 +73,14 @@ async def _read_all(context: Context, plan: ListPlan, scanned: KeyRange, *, coun
 
 
 async def _read_matching(
-    context: Context, plan: ListPlan, scanned: KeyRange, *, selection: Selection
+    context: Context, plan: ListPlan, scanned: KeyRange, *, selection: Selection, resource: Resource
 ) -> Page:
     matches, limit = selection.matches, plan.limit
     assert matches is not None, "what matches everything is read at once"
     found: list[KeyValue] = []
     scan = Scan(context, plan.snapshot, scanned)
     while (rows := await scan.next()) is not None:
+        await prepare(resource, rows)
         for position, kv in enumerate(rows):
             if matches(kv):
                 found.append(kv)

@@ -10,6 +10,7 @@ from kinepy_server.context import Context
 from kinepy_server.ending import Ending
 from kinepy_server.errors import StatusError, expired
 from kinepy_server.library_errors import translate
+from kinepy_server.objects.conversion import prepare
 from kinepy_server.read.bookmarks import Schedule
 from kinepy_server.read.lines import BOOKMARK, ERROR, LineEncoder
 from kinepy_server.read.options import ListOptions, parse_options
@@ -33,9 +34,7 @@ async def handle_watch(context: Context, request: Request, resource: Resource) -
     plan = plan_watch(options)
     if view is None:
         return StreamResponse(200, _Nothing(), accepted.stream_type)
-    ending = resource.shape.ending if resource.shape is not None else None
-    kind = resource.group, resource.plural
-    stream = _Stream(context, view, selection, options=options, plan=plan, kind=kind, ending=ending)
+    stream = _Stream(context, view, selection, options=options, plan=plan, resource=resource)
     await stream.open()
     return StreamResponse(200, stream.chunks(request.leave), accepted.stream_type)
 
@@ -64,15 +63,14 @@ class _Stream:
         *,
         options: ListOptions,
         plan: WatchPlan,
-        kind: tuple[str, str],
-        ending: Ending | None,
+        resource: Resource,
     ) -> None:
         self._context, self._view, self._plan = context, view, plan
-        self._kind = kind
+        self._resource = resource
         self._range = selection.range
         self._encoder = LineEncoder(view, selection.matches, context.lines)
         self._schedule = _schedule(context, options)
-        self._ending = ending
+        self._ending = resource.shape.ending if resource.shape is not None else None
         self._watch: Watch | None = None
         self._told = plan.after or 0
         """The client knows everything up to here: no bookmark may say less."""
@@ -102,6 +100,7 @@ class _Stream:
                 await arrive(self._context, self._plan.initial)
                 scan = Scan(self._context, self._plan.initial, self._range)
                 while (rows := await scan.next()) is not None:
+                    await prepare(self._resource, rows)
                     if lines := self._encoder.initial(rows):
                         yield lines
                 self._subscribe(scan.revision)
@@ -122,7 +121,7 @@ class _Stream:
 
     def _note(self, end: KinepyError) -> None:
         if isinstance(end, WatchOverflow):
-            self._context.slow_watches[self._kind] += 1
+            self._context.slow_watches[self._resource.group, self._resource.plural] += 1
 
     async def _next(self) -> bytes | None:
         """What is pending: lines, or a bookmark when it is time, or nothing; None at the end."""
@@ -142,7 +141,11 @@ class _Stream:
             batch = await watch.next(timeout_s=0)
             if batch is None:
                 return None
-        return self._encoder.lines(batch.events) if batch is not None else b""
+        if batch is None:
+            return b""
+        if self._resource.converter is not None:
+            await prepare(self._resource, (kv for event in batch.events for kv in (event.previous, event.kv)))
+        return self._encoder.lines(batch.events)
 
     async def _next_until(self, ending: Ending, timeout_s: float) -> WatchBatch | None:
         assert self._watch is not None

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from kinepy_server.auth.user import User
 from kinepy_server.ending import Ending
+from kinepy_server.errors import StatusError
 from kinepy_server.schema.types import Type
 
 JsonObject = dict[str, Any]
@@ -132,6 +133,34 @@ class Shape(Protocol):
         ...
 
 
+class Converter(Protocol):
+    """Converts the objects of a definition from any version into any other, by asking a webhook."""
+
+    def known(self, value: bytes, api_version: str) -> JsonObject:
+        """The object in a version; the caller owns it. Raises `ConversionNeeded` if it must be asked for."""
+        ...
+
+    async def learn(self, value: bytes, api_version: str) -> None:
+        """Ask for what `known` did not know. Raises 500."""
+        ...
+
+    async def convert(self, values: Sequence[bytes], api_version: str) -> list[JsonObject]:
+        """The objects in a version, in order; the caller owns them. Raises 500."""
+        ...
+
+
+class ConversionNeeded(StatusError):
+    """An object is wanted in a version in which it is not known yet. Who cannot ask for it answers 500."""
+
+    def __init__(self, converter: Converter, value: bytes, api_version: str) -> None:
+        super().__init__(500, "", f"the conversion to {api_version} is not known")
+        self._converter, self._value, self._api_version = converter, value, api_version
+
+    async def supply(self) -> None:
+        """Ask for the conversion."""
+        await self._converter.learn(self._value, self._api_version)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
     """One resource in one API version."""
@@ -156,6 +185,9 @@ class Resource:
     `to_storage` convert."""
     from_storage: Callable[[JsonObject], JsonObject] | None = None
     to_storage: Callable[[JsonObject], JsonObject] | None = None
+    converter: Converter | None = None
+    """The webhook that converts between versions. Then `encode` leaves an object in this version, objects
+    may be stored in any, and `from_storage` takes them when they have been converted."""
 
     # behaviour, from the fact tables
     name_rule: str

@@ -47,6 +47,7 @@ async def handle_apply(context: Context, request: Request, resource: Resource) -
         context,
         resource.key(request.namespace, request.name),
         applier.decide,
+        resource=resource,
         actor=actor_of(request, options),
         dry_run=options.dry_run,
         finish=finisher(context, resource, pretend=options.dry_run),

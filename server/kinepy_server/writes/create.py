@@ -1,11 +1,14 @@
 """Create (3.1)."""
 
+from functools import partial
+
 from kinepy import KeyValue, Revision
 from kinepy.errors import KeyExists
 from kinepy_server.admission import admission_of, charge_of
 from kinepy_server.apply.managed_fields import Writer
 from kinepy_server.context import Context
 from kinepy_server.errors import StatusError, already_exists, generated_name_taken, raw_error
+from kinepy_server.objects.conversion import converting, prepare, stored_form
 from kinepy_server.objects.names import generated_name
 from kinepy_server.objects.namespaces import is_terminating, require_namespace
 from kinepy_server.objects.times import timestamp
@@ -19,7 +22,7 @@ from kinepy_server.writes.body import read_object
 from kinepy_server.writes.guarded import create_guarded
 from kinepy_server.writes.options import WriteOptions, write_options
 from kinepy_server.writes.prepare import prepare_new
-from kinepy_server.writes.review import review_of
+from kinepy_server.writes.review import Review, review_of
 from kinepy_server.writes.versions import ServedVersions
 
 GENERATED_NAME_TRIES = 8
@@ -60,8 +63,7 @@ async def _create(
     admit = await admission_of(context, resource, obj)
     value = prepare_new(resource, obj, writer, warnings=request.warnings, admit=admit)
     review = review_of(context, request, resource, dry_run=options.dry_run)
-    if review is not None:
-        value = await review.created(value)
+    value = await _reviewed(resource, review, value)
     finish = finisher(context, resource, pretend=options.dry_run)
     if finish is not None:
         value = await finish(value)
@@ -74,18 +76,28 @@ async def _create(
         key = resource.key(request.namespace, metadata["name"])
         try:
             if options.dry_run:
-                return await _pretend(context, key, value)
-            actor = actor_of(request, options)
-            return await create_guarded(context, resource, key, value=value, actor=actor, guard=guard)
+                kv = await _pretend(context, key, value)
+            else:
+                actor = actor_of(request, options)
+                kv = await create_guarded(context, resource, key, value=value, actor=actor, guard=guard)
+            await prepare(resource, (kv,))
+            return kv
         except KeyExists as error:
             if not base or not remaining:
                 raise _exists(resource, metadata["name"], error, generated=bool(base)) from None
         metadata["name"] = generated_name(base, context.random)
         metadata.pop("managedFields", None)
         value = prepare_new(resource, obj, writer, warnings=[], admit=admit)
-        value = await review.created(value) if review is not None else value
+        value = await _reviewed(resource, review, value)
         value = await finish(value) if finish is not None else value
     raise AssertionError("the last try returns or raises")
+
+
+async def _reviewed(resource: Resource, review: Review | None, value: bytes) -> bytes:
+    """The value to store, with what webhooks changed in it."""
+    if review is not None:
+        value = await converting(partial(review.created, value))
+    return await stored_form(resource, value)
 
 
 async def _pretend(context: Context, key: bytes, value: bytes) -> KeyValue:

@@ -60,7 +60,15 @@ class Deletion:
         self._lifecycle.check_delete(resource, self._name)
         key = resource.key(namespace, self._name)
         dry_run = self._options.dry_run
-        outcome = await change(self._context, key, self.decide, actor=actor, dry_run=dry_run, review=review)
+        outcome = await change(
+            self._context,
+            key,
+            self.decide,
+            actor=actor,
+            dry_run=dry_run,
+            review=review,
+            resource=resource,
+        )
         if outcome.removed and not dry_run:
             await release(self._context, resource, outcome.kv.value)
         return outcome

@@ -7,6 +7,7 @@ from dataclasses import replace
 from kinepy import KeyValue
 from kinepy_server.context import Context
 from kinepy_server.errors import StatusError
+from kinepy_server.objects.conversion import prepare
 from kinepy_server.read.options import parse_options
 from kinepy_server.read.page import next_token, read_page
 from kinepy_server.read.plan import plan_list
@@ -34,7 +35,8 @@ async def handle_delete_collection(context: Context, request: Request, resource:
         deletion = replace(deletion, resource_version=options.resource_version)
     selection = compile_selection(resource, request.namespace, labels=options.labels, fields=options.fields)
     prefix = resource.list_prefix(request.namespace)
-    page = await read_page(context, plan_list(options), prefix, selection=selection)
+    page = await read_page(context, plan_list(options), prefix, selection=selection, resource=resource)
+    await prepare(resource, page.items)
     actor = deletion_actor(request)
     review = review_of(context, request, resource, dry_run=deletion.dry_run, deletes=True)
     for start in range(0, len(page.items), AT_ONCE):

@@ -12,6 +12,8 @@ from kinepy import KeyValue, Revision, Store
 from kinepy.errors import GuardFailed, KeyExists, KeyNotFound, RevisionConflict
 from kinepy_server.context import Context
 from kinepy_server.errors import StatusError
+from kinepy_server.objects.conversion import converting, prepare, stored_form
+from kinepy_server.resources.resource import Resource
 
 
 @dataclass(slots=True)
@@ -65,23 +67,28 @@ async def change(
     finish: Finish | None = None,
     charge: Finish | None = None,
     review: Reviewed | None = None,
+    resource: Resource | None = None,
 ) -> Outcome:
     """Decide and write until the decision holds for the newest state.
 
     The first try takes what this process knows. A refusal, or a decision to change nothing, counts only
     when the state was the newest one. The loop ends with the request's time at the latest. `finish` completes what
-    is to be written, `charge` what is to be created.
+    is to be written, `charge` what is to be created. Of a `resource` with a conversion webhook all is converted
+    that the decision and the answer need.
     """
-    attempt = _Attempt(context.store, key, decide, actor, dry_run, before_create, finish, charge, review)
+    attempt = _Attempt(
+        context.store, key, decide, actor, dry_run, before_create, finish, charge, review, resource
+    )
     outcome = await attempt.run(await context.store.get(key, consistent=False), newest=False)
-    if isinstance(outcome, Outcome):
-        return outcome
-    async with context.turns.take(key):
-        kv = await context.store.get(key, consistent=False)
-        outcome = await attempt.run(kv, newest=False)
-        while not isinstance(outcome, Outcome):
-            outcome = await attempt.run(outcome.kv, newest=True)
-        return outcome
+    if not isinstance(outcome, Outcome):
+        async with context.turns.take(key):
+            kv = await context.store.get(key, consistent=False)
+            outcome = await attempt.run(kv, newest=False)
+            while not isinstance(outcome, Outcome):
+                outcome = await attempt.run(outcome.kv, newest=True)
+    if resource is not None:
+        await prepare(resource, (outcome.kv,))
+    return outcome
 
 
 @dataclass(slots=True)
@@ -104,6 +111,7 @@ class _Attempt:
     finish: Finish | None
     charge: Finish | None
     review: Reviewed | None
+    resource: Resource | None
 
     async def run(self, kv: KeyValue | None, *, newest: bool) -> Outcome | _Lost:
         """Decide on a state and write. Raises the refusal, if the state was the newest one."""
@@ -136,6 +144,16 @@ class _Attempt:
             return _Lost(None)
 
     async def _decided(self, kv: KeyValue | None) -> Decision:
+        resource = self.resource
+        if resource is None or resource.converter is None:
+            return await self._decided_at_once(kv)
+        await prepare(resource, (kv,))
+        decision = await converting(lambda: self._decided_at_once(kv))
+        if isinstance(decision, Write):
+            return Write(await stored_form(resource, decision.value))
+        return decision
+
+    async def _decided_at_once(self, kv: KeyValue | None) -> Decision:
         decision = self.decide(kv)
         if self.review is not None:
             decision = await self.review(decision, kv)
@@ -155,6 +173,8 @@ class _Attempt:
             return Outcome(await store.update(key, decision.value, expect=kv.mod_revision, actor=actor))
         result = await store.delete(key, expect=kv.mod_revision, actor=actor)
         shown = KeyValue(key, decision.value, kv.create_revision, result.revision, kv.version)
+        if decision.value == kv.value:
+            shown.face = kv.face
         return Outcome(shown, removed=True)
 
 

@@ -12,6 +12,7 @@ from kinepy_server.context import Context
 from kinepy_server.errors import Cause, StatusError, invalid, not_found, raw_error
 from kinepy_server.negotiate import patch_type
 from kinepy_server.objects.codec import decode, encode
+from kinepy_server.objects.conversion import prepare
 from kinepy_server.objects.metadata import metadata_errors
 from kinepy_server.patch.formats import FORMATS, Patch
 from kinepy_server.read.shown import respond, single_view
@@ -42,6 +43,7 @@ async def handle_get_scale(context: Context, request: Request, resource: Resourc
     kv = await context.store.get(resource.key(request.namespace, request.name))
     if kv is None:
         raise not_found(resource, request.name)
+    await prepare(resource, (kv,))
     return await respond(view.one(_shown(resource, scales, kv)), accepted)
 
 
@@ -76,6 +78,7 @@ async def _change(context: Context, request: Request, resource: Resource, *, par
         context,
         resource.key(request.namespace, request.name),
         part.decide,
+        resource=resource,
         actor=actor_of(request, part.options),
         dry_run=part.options.dry_run,
         review=_reviewed(context, request, resource, dry_run=part.options.dry_run),

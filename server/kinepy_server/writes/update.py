@@ -34,6 +34,7 @@ async def handle_update(context: Context, request: Request, resource: Resource) 
         context,
         resource.key(request.namespace, request.name),
         update.decide,
+        resource=resource,
         actor=actor_of(request, options),
         dry_run=options.dry_run,
         finish=finisher(context, resource, pretend=options.dry_run),

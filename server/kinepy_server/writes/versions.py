@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 
 from kinepy_server.apply.versions import Version
+from kinepy_server.objects.conversion import converted_now
 from kinepy_server.resources.registry import Registry
 from kinepy_server.resources.resource import JsonObject, Resource
 from kinepy_server.schema.decode import empty_object
@@ -67,6 +68,8 @@ def _empty(schema: str) -> JsonObject:
 def _converted(obj: JsonObject, *, source: Resource, target: Resource) -> JsonObject:
     # A copy, since conversions may share parts with what they convert.
     value: Any = orjson.loads(orjson.dumps(obj))
+    if target.converter is not None:
+        value = converted_now(target, value)
     if source.to_storage is not None:
         value = source.to_storage(value)
     if target.from_storage is not None:
