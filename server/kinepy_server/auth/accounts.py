@@ -14,6 +14,7 @@ import orjson
 from kinepy import KeyValue, Store
 from kinepy.clock import Clock
 from kinepy_server.auth.jwt import BadToken, texts
+from kinepy_server.auth.tokens import token_digest
 from kinepy_server.auth.user import AUTHENTICATED, SERVICE_ACCOUNT_PREFIX, User, service_account_groups
 from kinepy_server.objects.times import timestamp
 from kinepy_server.objects.uids import new_uid
@@ -67,7 +68,8 @@ class AccountTokens:
         """`find_key` is called when the key is first needed."""
         self._find_key = find_key
         self._store, self._registry, self._clock = store, registry, clock
-        self._known: dict[str, _Known] = {}
+        self._digest = token_digest()
+        self._known: dict[bytes, _Known] = {}
 
     @cached_property
     def key(self) -> "SigningKey":
@@ -81,14 +83,15 @@ class AccountTokens:
 
         Raises `InvalidToken` for one that is not good.
         """
-        known = self._known.get(token)
+        digest = self._digest(token)
+        known = self._known.get(digest)
         if known is None:
             known = self._verified(token)
             if known is None:
                 return None
             if len(self._known) >= KNOWN_MAX:
                 self._known.clear()
-            self._known[token] = known
+            self._known[digest] = known
         _check_times(known, self._clock.now_us() // 1_000_000)
         fitting = [audience for audience in audiences if audience in known.audiences]
         if not fitting:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Mapping
 
 from kinepy_server.auth.accounts import AccountTokens, InvalidToken
 from kinepy_server.auth.certificates import CertificateUsers
+from kinepy_server.auth.tokens import TokenUsers
 from kinepy_server.auth.user import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED, User
 
 ADMIN = User("admin", (MASTERS, AUTHENTICATED))
@@ -25,10 +26,7 @@ class Authenticator:
         anonymous: User | None = NOBODY,
     ) -> None:
         """`users` are found by token; `anonymous` is None where anonymous requests are refused."""
-        # Found by hash, so that the time a lookup takes tells nothing of how much of a token was right. The
-        # usual spelling of the whole header is looked up first: it is there on every request.
-        self._users = dict(users)
-        self._by_header = {f"Bearer {token}": user for token, user in users.items()}
+        self._users = TokenUsers(users)
         self._accounts, self._certificates, self._anonymous = accounts, certificates, anonymous
 
     def __call__(
@@ -42,13 +40,11 @@ class Authenticator:
             good, user = self._certificates.user(client_certificate)
             if not good or user is not None:
                 return user if good else None
-        header = headers.get("authorization")
-        if header is not None and (user := self._by_header.get(header)) is not None:
-            return user
-        token = bearer_token(header or "") or websocket_token(headers.get("sec-websocket-protocol", ""))
+        token = bearer_token(headers.get("authorization", ""))
+        token = token or websocket_token(headers.get("sec-websocket-protocol", ""))
         if not token:
             return self._anonymous
-        user = self._users.get(token)
+        user = self._users.user(token)
         return user if user is not None else self._account(token)
 
     def _account(self, token: str) -> "Awaitable[User | None] | None":
@@ -66,7 +62,7 @@ class Authenticator:
 
     def token_user(self, token: str) -> User | None:
         """The user of one of the tokens that are kept, not of a service account's."""
-        return self._users.get(token)
+        return self._users.user(token)
 
 
 class EveryoneIsAdmin:
