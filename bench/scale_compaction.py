@@ -39,18 +39,17 @@ class Phase:
 
 async def write_steadily(store: Store, phase: Phase, *, rate: int, seconds: float) -> None:
     """64 callers that together write at a steady rate, or as fast as they can where that is less."""
-    loop = asyncio.get_running_loop()
-    began = loop.time()
+    began = time.perf_counter()
     numbers = iter(range(int(rate * seconds)))
 
     async def caller() -> None:
         for number in numbers:
-            await asyncio.sleep(max(0.0, began + number / rate - loop.time()))
-            called = loop.time()
+            await asyncio.sleep(max(0.0, began + number / rate - time.perf_counter()))
+            called = time.perf_counter()
             if called - began > seconds:
                 return
             await store.put(key(number % KEYS), VALUE)
-            phase.seconds.append(loop.time() - called)
+            phase.seconds.append(time.perf_counter() - called)
 
     async with asyncio.TaskGroup() as group:
         for _ in range(CALLERS):

@@ -53,8 +53,8 @@ class Pace:
 
     __slots__ = ("_most", "rows")
 
-    SHORT_S = 0.02
-    LEAST = 400
+    SHORT_S = 0.005
+    LEAST = 200
     """Below this a transaction costs more by itself than by its rows, and compaction would fall behind the writes."""
 
     def __init__(self, most: int) -> None:
