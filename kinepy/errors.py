@@ -14,6 +14,7 @@
     │   ├── InvalidKey
     │   ├── ValueTooLarge
     │   ├── TooManyOperations
+    │   ├── TransactionTooLarge
     │   └── DuplicateKey          one transaction writes one key twice
     ├── Overloaded                a bound of this process was reached; nothing was done
     ├── WatchOverflow             a watcher was too slow; it may resume from `resume`
@@ -141,6 +142,16 @@ class TooManyOperations(InvalidRequest):
     def __init__(self, *, operations: int, operations_max: int) -> None:
         super().__init__(f"transaction of {operations} operations: at most {operations_max} are allowed")
         self.operations, self.operations_max = operations, operations_max
+
+
+class TransactionTooLarge(InvalidRequest):
+    """A transaction reads more than the limit: the values that are there of all keys that it names."""
+
+    def __init__(self, *, size_bytes: int, size_bytes_max: int) -> None:
+        super().__init__(
+            f"transaction over values of {size_bytes} bytes or more: at most {size_bytes_max} are allowed"
+        )
+        self.size_bytes, self.size_bytes_max = size_bytes, size_bytes_max
 
 
 class DuplicateKey(InvalidRequest):

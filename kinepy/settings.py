@@ -50,6 +50,7 @@ class Settings:
     value_bytes_max: int = 3 * MIB
     transaction_operations_max: int = 1024
     transaction_keys_max: int = 10_000
+    transaction_read_bytes_max: int = 64 * MIB
     transaction_depth_max: int = 64
     batch_writes_max: int = 512
     batch_bytes_max: int = 16 * MIB

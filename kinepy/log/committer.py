@@ -16,6 +16,7 @@ from kinepy.errors import (
     KinepyError,
     StorageUnavailable,
     StoreClosed,
+    TransactionTooLarge,
     WriteOutcomeUnknown,
 )
 from kinepy.log.continuity import Continuity
@@ -174,9 +175,10 @@ class Committer:
         except Exception as error:
             self._fate_is_open = False
             # The batch surely did not commit: one bad write must not take the others with it.
-            if not isinstance(error, StorageUnavailable):
-                log.exception("a commit batch failed")
-            self._metrics.failed("commit")
+            if not isinstance(error, TransactionTooLarge):
+                if not isinstance(error, StorageUnavailable):
+                    log.exception("a commit batch failed")
+                self._metrics.failed("commit")
             if attempt.entered and len(writes) > 1 and not self._given_up:
                 await self._commit_singly(writes, error, give_up=give_up)
             else:
@@ -244,9 +246,7 @@ class Committer:
         draft = Draft(
             revision=tx.revision, batch=attempt.batch, now_us=await tx.now_us(), committed_at=tx.committed_at
         )
-        await Prereader(tx, draft, local, keys_max=self._settings.transaction_keys_max).read(
-            attempt.writes, asked
-        )
+        await Prereader(tx, draft, local, settings=self._settings).read(attempt.writes, asked)
         attempt.first = Revision(tx.revision + 1)
         attempt.draft = draft
         attempt.answers = answers = []

@@ -189,6 +189,9 @@ class Write:
     deadline: float
     """When the caller gives up waiting for its turn, on the monotonic clock."""
 
+    may_be_too_large = False
+    """Whether it may be refused for how much its evaluation looks at."""
+
     @property
     def ranges(self) -> Collection[KeyRange]:
         """Ranges whose keys, with their values, the evaluation looks at."""

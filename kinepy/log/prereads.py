@@ -4,15 +4,20 @@ The local index is the head table when it has applied the very revision that was
 otherwise, and for values that the cache does not hold, the database is asked.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final, Protocol
 
 from kinepy.drivers.base import Head, WriteTransaction
+from kinepy.errors import TransactionTooLarge
 from kinepy.keys import KeyRange
 from kinepy.log.draft import Draft, Write
 from kinepy.log.rows import key_value_of
 from kinepy.records import KeyValue
 from kinepy.revision import Revision
+from kinepy.settings import Settings
+
+_SPREAD: Final = 4
+"""The values that come next are taken to be this much larger than those before."""
 
 
 class LocalState(Protocol):
@@ -41,15 +46,19 @@ class LocalState(Protocol):
 class Prereader:
     """Reads for one batch. `heads_known`: the transaction was given all the plain keys."""
 
-    __slots__ = ("_draft", "_keys", "_keys_max", "_local", "_local_is_head", "_tx")
+    __slots__ = ("_draft", "_keys", "_local", "_local_is_head", "_settings", "_tx")
 
-    def __init__(self, tx: WriteTransaction, draft: Draft, local: LocalState, *, keys_max: int) -> None:
-        self._tx, self._draft, self._local, self._keys_max = tx, draft, local, keys_max
+    def __init__(self, tx: WriteTransaction, draft: Draft, local: LocalState, *, settings: Settings) -> None:
+        self._tx, self._draft, self._local, self._settings = tx, draft, local, settings
         self._local_is_head = local.complete and local.revision == tx.revision
         self._keys: set[bytes] = set()
 
     async def read(self, writes: Collection[Write], asked: Collection[bytes]) -> None:
-        """Fill the draft. `asked` are the keys whose heads came with the transaction."""
+        """Fill the draft. `asked` are the keys whose heads came with the transaction.
+
+        Raises `TransactionTooLarge` when there is more to load than one transaction may look at, unless that is one
+        write that must not be refused: the writes are to be tried one by one then.
+        """
         keys = self._keys
         special: list[Write] = []
         for write in writes:
@@ -60,7 +69,8 @@ class Prereader:
             await self._read_special(special)
         missing = self._take_local() if self._local_is_head else self._take_heads(asked)
         if missing:
-            await self._take_values(missing)
+            may_be_too_large = len(writes) > 1 or any(write.may_be_too_large for write in writes)
+            await self._take_values(missing, bounded=may_be_too_large)
 
     async def _read_special(self, writes: Sequence[Write]) -> None:
         await self._read_leases({lease for write in writes for lease in write.leases})
@@ -77,12 +87,13 @@ class Prereader:
     async def _read_range(self, key_range: KeyRange) -> None:
         if key_range.is_empty:
             return
-        limit = self._keys_max + 1
+        keys_max = self._settings.transaction_keys_max
+        limit = keys_max + 1
         if self._local_is_head:
             found = self._local.keys_in(key_range, limit=limit)
         else:
             found = [head.key for head in await self._tx.heads(key_range, limit=limit)]
-        if len(found) > self._keys_max:
+        if len(found) > keys_max:
             self._draft.overfull[key_range] = len(found)
         else:
             self._keys.update(found)
@@ -115,10 +126,24 @@ class Prereader:
                 missing.append(key)
         return missing
 
-    async def _take_values(self, keys: Iterable[bytes]) -> None:
-        missing = list(keys)
-        rows = await self._tx.latest_of(missing)
-        current = self._draft.current
-        for key in missing:
-            row = rows.get(key)
-            current[key] = None if row is None else key_value_of(row)
+    async def _take_values(self, keys: Sequence[bytes], *, bounded: bool) -> None:
+        """Load values, in steps of which none can be much beyond the bound."""
+        settings, current = self._settings, self._draft.current
+        done = loaded = 0
+        largest = settings.value_bytes_max
+        while done < len(keys):
+            room = settings.transaction_read_bytes_max - loaded
+            if bounded and room < 0:
+                raise TransactionTooLarge(
+                    size_bytes=loaded, size_bytes_max=settings.transaction_read_bytes_max
+                )
+            step = keys[done : done + max(room // largest, 1)]
+            rows = await self._tx.latest_of(step)
+            for key in step:
+                row = rows.get(key)
+                current[key] = None if row is None else key_value_of(row)
+                loaded += len(row.value or b"") if row is not None else 0
+            done += len(step)
+            largest = max(_SPREAD * loaded // done, 1)
+        if bounded and loaded > settings.transaction_read_bytes_max:
+            raise TransactionTooLarge(size_bytes=loaded, size_bytes_max=settings.transaction_read_bytes_max)

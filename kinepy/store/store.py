@@ -233,7 +233,12 @@ class Store:
         check_txn(txn, self._settings)
         if actor is not None:
             check_actor(actor)
-        return cast(TxnResult, await self._committer.submit(TxnWrite(txn, actor=actor)))
+        return cast(
+            TxnResult,
+            await self._committer.submit(
+                TxnWrite(txn, actor=actor, read_bytes_max=self._settings.transaction_read_bytes_max)
+            ),
+        )
 
     def _check(self, key: bytes, value: bytes, *, lease: int | None, actor: str | None) -> None:
         check_key(key, self._settings)

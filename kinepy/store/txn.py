@@ -7,7 +7,13 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from operator import eq, gt, lt, ne
 from typing import Any
 
-from kinepy.errors import DuplicateKey, InvalidRequest, KeyNotFound, TooManyOperations
+from kinepy.errors import (
+    DuplicateKey,
+    InvalidRequest,
+    KeyNotFound,
+    TooManyOperations,
+    TransactionTooLarge,
+)
 from kinepy.keys import KeyRange
 from kinepy.log.draft import ROW_OVERHEAD_BYTES, Draft, Write
 from kinepy.records import (
@@ -159,10 +165,12 @@ def holds(compare: Compare, records: Sequence[KeyValue]) -> bool:
 class TxnWrite(Write):
     """A transaction that waits for its batch."""
 
-    __slots__ = ("_leases", "_ranges", "actor", "txn")
+    __slots__ = ("_leases", "_ranges", "_read_bytes_max", "actor", "txn")
 
-    def __init__(self, txn: Txn, *, actor: str | None) -> None:
-        self.txn, self.actor = txn, actor
+    may_be_too_large = True
+
+    def __init__(self, txn: Txn, *, actor: str | None, read_bytes_max: int) -> None:
+        self.txn, self.actor, self._read_bytes_max = txn, actor, read_bytes_max
         keys: set[bytes] = set()
         ranges: set[KeyRange] = set()
         leases: set[int] = set()
@@ -193,11 +201,21 @@ class TxnWrite(Write):
 
     def evaluate(self, draft: Draft) -> TxnResult:
         """Returns the outcomes of the branch that was taken."""
+        self._check_size(draft)
         evaluation = _Evaluation(draft)
         outcome = evaluation.txn(self.txn)
         evaluation.commit(self.actor)
         # A transaction that wrote nothing reports the revision that it read.
         return TxnResult(draft.revision, outcome.succeeded, outcome.outcomes)
+
+    def _check_size(self, draft: Draft) -> None:
+        """Raise `TransactionTooLarge` by all that is there, whichever branch is taken."""
+        current = draft.current
+        read = [key_range for key_range in self._ranges if key_range not in draft.overfull]
+        keys = set(self.keys).union(*map(draft.keys_in, read)) if read else self.keys
+        size = sum(len(held.value) for key in keys if (held := current[key]) is not None)
+        if size > self._read_bytes_max:
+            raise TransactionTooLarge(size_bytes=size, size_bytes_max=self._read_bytes_max)
 
 
 def _note(key_range: KeyRange, keys: set[bytes], ranges: set[KeyRange]) -> None:

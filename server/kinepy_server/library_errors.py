@@ -45,6 +45,7 @@ TABLE: Mapping[type[library.KinepyError], Callable[[Any], StatusError]] = {
         413, "RequestEntityTooLarge", f"Request entity too large: limit is {e.value_bytes_max}"
     ),
     library.TooManyOperations: lambda e: StatusError(413, "RequestEntityTooLarge", _text(e)),
+    library.TransactionTooLarge: lambda e: StatusError(413, "RequestEntityTooLarge", _text(e)),
     library.DuplicateKey: lambda e: internal_error(_text(e)),
     library.Overloaded: lambda e: too_many_requests(),
     library.WatchOverflow: lambda e: expired(_text(e)),

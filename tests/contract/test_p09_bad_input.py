@@ -23,6 +23,7 @@ from kinepy.errors import (
     InvalidRequest,
     KeyNotFound,
     TooManyOperations,
+    TransactionTooLarge,
     ValueTooLarge,
 )
 from kinepy.log.draft import Draft
@@ -157,6 +158,28 @@ async def test_a_transaction_has_a_bound_of_keys(open_with: OpenStore) -> None:
             await store.txn(Txn(then=[DeleteRange(range=ALL)]))
         deleted = await store.txn(Txn(then=[DeleteRange(range=KeyRange(b"0", b"5"))]))
         assert deleted.revision == 8
+
+
+@pytest.mark.parametrize("cache_bytes_max", [1, FAST.cache_bytes_max], ids=["from-database", "from-memory"])
+async def test_a_transaction_has_a_bound_of_bytes_that_it_reads(
+    open_with: OpenStore, cache_bytes_max: int
+) -> None:
+    settings = replace(FAST, transaction_read_bytes_max=1000, cache_bytes_max=cache_bytes_max)
+    async with open_with(settings) as store:
+        for n in range(10):
+            await store.create(b"%d" % n, b"x" * 200)
+        await store.create(b"large", b"x" * 1500)
+        too_large = [
+            Txn(then=[DeleteRange(range=ALL)]),
+            Txn(then=[Range(range=KeyRange.single(b"%d" % n)) for n in range(6)]),
+            Txn(otherwise=[Range(range=ALL)]),
+        ]
+        small = Txn(then=[Range(range=KeyRange(b"0", b"4")), Put(key=b"9", value=b"new")])
+        writes = [*map(store.txn, too_large), store.txn(small), store.delete(b"large")]
+        outcomes = await asyncio.gather(*writes, return_exceptions=True)
+        assert [type(outcome) for outcome in outcomes[:3]] == [TransactionTooLarge] * 3
+        assert [int(outcome.revision) for outcome in outcomes[3:]] == [13, 14]
+        assert (await store.count(ALL)).count == 10
 
 
 async def test_keeping_the_value_or_lease_needs_a_key(store: Store) -> None:

@@ -150,8 +150,8 @@ def memory_trusted_under_the_lock() -> Sequence[Patch]:
     """The local index is used although others have committed since."""
     real = Prereader.__init__
 
-    def init(self: Prereader, tx: Any, draft: Draft, local: Any, *, keys_max: int) -> None:
-        real(self, tx, draft, local, keys_max=keys_max)
+    def init(self: Prereader, tx: Any, draft: Draft, local: Any, *, settings: Any) -> None:
+        real(self, tx, draft, local, settings=settings)
         self._local_is_head = local.complete
 
     return [(Prereader, "__init__", init)]
