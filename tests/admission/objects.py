@@ -41,6 +41,42 @@ def binding(name: str = "b", policy_name: str = "p", actions: Sequence[str] = ("
     }
 
 
+def mutating(name: str = "m", mutations: Sequence[Json] = (), **spec: Any) -> Json:
+    """A policy that changes ConfigMaps."""
+    rule = {**CONFIGMAPS_RULE, "operations": ["CREATE", "UPDATE"]}
+    return {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "MutatingAdmissionPolicy",
+        "metadata": {"name": name},
+        "spec": {
+            "matchConstraints": {"resourceRules": [rule]},
+            "mutations": list(mutations),
+            "reinvocationPolicy": "Never",
+            **spec,
+        },
+    }
+
+
+def mutating_binding(policy_name: str = "m", name: str = "b", **spec: Any) -> Json:
+    """A binding of a mutating policy."""
+    return {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "MutatingAdmissionPolicyBinding",
+        "metadata": {"name": name},
+        "spec": {"policyName": policy_name, **spec},
+    }
+
+
+def applying(expression: str) -> Json:
+    """A mutation that applies a configuration."""
+    return {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": expression}}
+
+
+def operating(expression: str) -> Json:
+    """A mutation by the operations of a JSON patch."""
+    return {"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}
+
+
 def webhooks(kind: str, *hooks: Json, name: str = "w") -> Json:
     """A configuration of webhooks; `kind` is Mutating or Validating."""
     return {
@@ -69,6 +105,8 @@ async def put_in_force(api: Api, *objects: Json) -> None:
     plurals = {
         "ValidatingAdmissionPolicy": "validatingadmissionpolicies",
         "ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings",
+        "MutatingAdmissionPolicy": "mutatingadmissionpolicies",
+        "MutatingAdmissionPolicyBinding": "mutatingadmissionpolicybindings",
         "MutatingWebhookConfiguration": "mutatingwebhookconfigurations",
         "ValidatingWebhookConfiguration": "validatingwebhookconfigurations",
     }

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from kinepy_server.cel.errors import CompileError, Issue
 from kinepy_server.cel.functions import functions
@@ -14,6 +14,7 @@ from kinepy_server.cel.nodes import (
     ListLiteral,
     MapLiteral,
     Node,
+    ObjectLiteral,
     OptionalMap,
     Select,
 )
@@ -45,6 +46,7 @@ TYPE_NAMES = frozenset(
 )
 _TYPE = Type("type")
 Scope = Mapping[str, tuple[int, Type]]
+MadeTypes: TypeAlias = Callable[[str], Type | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +59,12 @@ class Checked:
     used: frozenset[str]
 
 
-def check(source: str, node: Node, variables: Mapping[str, Type]) -> Checked:
-    """Note the types in the node. Variables stand in slots from 1 on, in their order. Raises CompileError."""
-    checker = _Checker()
+def check(
+    source: str, node: Node, variables: Mapping[str, Type], *, made: MadeTypes = lambda name: None
+) -> Checked:
+    """Note the types in the node. Variables stand in slots from 1 on, in their order; `made` knows the types of
+    objects that the expression may make. Raises CompileError."""
+    checker = _Checker(made)
     scope = {name: (slot, kind) for slot, (name, kind) in enumerate(variables.items(), 1)}
     checker.slots = len(scope) + 1
     checker.outer = frozenset(slot for slot, _ in scope.values())
@@ -70,7 +75,8 @@ def check(source: str, node: Node, variables: Mapping[str, Type]) -> Checked:
 
 
 class _Checker:
-    def __init__(self) -> None:
+    def __init__(self, made: MadeTypes) -> None:
+        self._made = made
         self.issues: list[Issue] = []
         self.slots = 1
         self._mixed = 0
@@ -84,6 +90,7 @@ class _Checker:
             Call: self._call,
             ListLiteral: self._list,
             MapLiteral: self._map,
+            ObjectLiteral: self._object,
             Comprehension: self._comprehension,
             OptionalMap: self._optional_map,
         }
@@ -204,6 +211,20 @@ class _Checker:
                 value_kind, self._entry(value, scope, optional=optional), value.offset
             )
         return map_of(DYN if key_kind is None else key_kind, DYN if value_kind is None else value_kind)
+
+    def _object(self, node: ObjectLiteral, scope: Scope) -> Type:
+        kind = self._made(node.name)
+        for offset, name, value, optional in node.fields:
+            given = self._entry(value, scope, optional=optional)
+            field = None if kind is None or kind.fields is None else kind.fields.get(name)
+            if kind is not None and field is None:
+                self._problem(offset, f"undefined field '{name}'")
+            elif field is not None and not fits(given, field.type, {}):
+                text = f"expected type of field '{name}' is '{field.type}' but provided type is '{given}'"
+                self._problem(offset, text)
+        if kind is None:
+            return self._problem(node.offset, f"undeclared reference to '{node.name}' (in container '')")
+        return kind
 
     def _comprehension(self, node: Comprehension, scope: Scope) -> Type:
         source = self.visit(node.source, scope)

@@ -12,10 +12,11 @@ from kinepy_server.cel.nodes import (
     ListLiteral,
     MapLiteral,
     Node,
+    ObjectLiteral,
     OptionalMap,
     Select,
 )
-from kinepy_server.cel.static_cost import LIST_COST, MAP_COST
+from kinepy_server.cel.static_cost import LIST_COST, MAP_COST, OBJECT_COST
 from kinepy_server.cel.types import DYN, Type
 
 _TURN = 3
@@ -118,6 +119,12 @@ def _map(node: MapLiteral, sizes: Sizes) -> Estimate:
     return Estimate(MAP_COST + sum(part.cost for part in (*keys, *values)), Size(len(keys), inner))
 
 
+def _object(node: ObjectLiteral, sizes: Sizes) -> Estimate:
+    parts = [estimate(value, sizes) for _, _, value, _ in node.fields]
+    inner = max((part.size.own for part in parts), default=1)
+    return Estimate(OBJECT_COST + sum(part.cost for part in parts), Size(len(parts), inner))
+
+
 def _comprehension(node: Comprehension, sizes: Sizes) -> Estimate:
     source = estimate(node.source, sizes)
     kind = node.source.type
@@ -148,6 +155,7 @@ _ESTIMATORS: Mapping[type, Callable[[Any, Sizes], Estimate]] = {
     Call: _call,
     ListLiteral: _list,
     MapLiteral: _map,
+    ObjectLiteral: _object,
     Comprehension: _comprehension,
     OptionalMap: _optional_map,
 }

@@ -17,9 +17,11 @@ from kinepy_server.cel.nodes import (
     ListLiteral,
     MapLiteral,
     Node,
+    ObjectLiteral,
     OptionalMap,
     Select,
 )
+from kinepy_server.cel.objects import maker
 from kinepy_server.cel.operators import BINARY, has_key, index, negate, negation, type_of
 from kinepy_server.cel.signatures import Overload
 from kinepy_server.cel.static_cost import static_cost
@@ -292,6 +294,24 @@ def _map(node: MapLiteral) -> Evaluate:
     return build
 
 
+def _object(node: ObjectLiteral) -> Evaluate:
+    fields = [(name, evaluator(value), optional) for _, name, value, optional in node.fields]
+    make = maker(node.name)
+
+    def build(frame: Frame) -> dict[str, Any]:
+        found = {}
+        for name, value_of, optional in fields:
+            value = value_of(frame)
+            if optional:
+                if not _opened(value).present:
+                    continue
+                value = value.value
+            found[name] = value
+        return make(found)
+
+    return build
+
+
 def _loop(node: Comprehension) -> Evaluate:
     exprs = [evaluator(expr) for expr in node.exprs]
     cost = _TURN + sum(map(static_cost, node.exprs))
@@ -315,6 +335,7 @@ _BUILDERS: Mapping[type, Callable[[Any], Evaluate]] = {
     Call: _call,
     ListLiteral: _list,
     MapLiteral: _map,
+    ObjectLiteral: _object,
     Comprehension: _loop,
     OptionalMap: lambda node: optional_map(node, evaluator(node.source), evaluator(node.expr)),
 }

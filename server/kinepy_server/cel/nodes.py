@@ -1,6 +1,6 @@
 """The parts of a parsed expression. The checker notes the type of each part in it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -64,6 +64,15 @@ class MapLiteral(_Part):
 
 
 @dataclass(slots=True, eq=False)
+class ObjectLiteral(_Part):
+    """`Name{field: a, ?field: b}`: name of the type; fields, each with its offset and whether it is there only if
+    the optional value is."""
+
+    name: str
+    fields: "Sequence[tuple[int, str, Node, bool]]"
+
+
+@dataclass(slots=True, eq=False)
 class Comprehension(_Part):
     """A macro over the elements of a list or map: `kind` is the macro, `names` its variables."""
 
@@ -85,4 +94,26 @@ class OptionalMap(_Part):
     slot: int = field(default=-1, init=False)
 
 
-Node: TypeAlias = Const | Ident | Select | Call | ListLiteral | MapLiteral | Comprehension | OptionalMap
+Node: TypeAlias = (
+    Const | Ident | Select | Call | ListLiteral | MapLiteral | ObjectLiteral | Comprehension | OptionalMap
+)
+
+
+def below(node: Node) -> Iterator[Node]:
+    """The parts that a part is made of."""
+    match node:
+        case Select():
+            yield node.operand
+        case Call():
+            yield from node.args if node.target is None else (node.target, *node.args)
+        case ListLiteral():
+            yield from (item for item, _ in node.items)
+        case MapLiteral():
+            for key, value, _ in node.entries:
+                yield from (key, value)
+        case ObjectLiteral():
+            yield from (value for _, _, value, _ in node.fields)
+        case Comprehension():
+            yield from (node.source, *node.exprs)
+        case OptionalMap():
+            yield from (node.source, node.expr)

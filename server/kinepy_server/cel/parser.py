@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from kinepy_server.cel.errors import CompileError, Issue
 from kinepy_server.cel.macros import GLOBAL_MACROS, METHOD_MACROS, NotAllowed
-from kinepy_server.cel.nodes import Call, Const, Ident, ListLiteral, MapLiteral, Node, Select
+from kinepy_server.cel.nodes import Call, Const, Ident, ListLiteral, MapLiteral, Node, ObjectLiteral, Select
 from kinepy_server.cel.tokens import Token, tokens_of
 from kinepy_server.cel.values import INT_MAX
 
@@ -150,6 +150,8 @@ class _Parser:
                 name = "_[?_]" if optional else "_[_]"
                 node = Call(bracket.offset, name, None, [node, self.expression()])
                 self._expect("]")
+            elif self._next.kind == "{" and (type_name := _dotted(node)):
+                node = self._object(type_name)
             else:
                 return node
         raise self._error(self._next.offset, f"expression recursion limit exceeded: {CHAIN_MAX}")
@@ -243,6 +245,29 @@ class _Parser:
                 break
         self._expect("}")
         return MapLiteral(opening.offset, entries)
+
+    def _object(self, name: str) -> Node:
+        opening = self._expect("{")
+        fields: list[tuple[int, str, Node, bool]] = []
+        while self._next.kind != "}":
+            optional = self._take("?") is not None
+            field = self._take("quoted") or self._expect("ident")
+            colon = self._expect(":")
+            fields.append((colon.offset, field.value, self.expression(), optional))
+            if self._take(",") is None:
+                break
+        self._expect("}")
+        return ObjectLiteral(opening.offset, name, fields)
+
+
+def _dotted(node: Node) -> str:
+    """The name that identifiers with dots between them are; empty for anything else."""
+    if isinstance(node, Ident):
+        return node.name
+    if not isinstance(node, Select) or node.optional or node.test:
+        return ""
+    above = _dotted(node.operand)
+    return f"{above}.{node.name}" if above else ""
 
 
 def _balanced(name: str, terms: Sequence[Node], offsets: Sequence[int]) -> Node:

@@ -8,7 +8,8 @@ import orjson
 
 from kinepy_server.cel.errors import CompileError, CostExceeded, EvaluationError
 from kinepy_server.cel.field_paths import BadPath, resolved_path
-from kinepy_server.cel.program import Program, compile_expression
+from kinepy_server.cel.off_loop import Unfinished
+from kinepy_server.cel.program import CALL_COST_MAX, Program, compile_expression
 from kinepy_server.cel.types import Type, optional_of
 from kinepy_server.cel.values import NONE, Optional
 from kinepy_server.resources.resource import FieldError
@@ -48,12 +49,16 @@ class Rule:
             old = NONE if old is ABSENT else Optional(old)
         return {"self": value, "oldSelf": old}
 
-    def message_of(self, values: Mapping[str, Any]) -> str:
-        """What a failure says."""
+    def message_of(self, values: Mapping[str, Any], *, budget: float) -> str:
+        """What a failure says. Raises Unfinished if saying it costs more than others should wait for."""
         if self.message_program is not None:
             try:
-                text, _ = self.message_program.evaluate(values)
-            except (EvaluationError, CostExceeded):
+                text, _ = self.message_program.evaluate(values, budget=budget)
+            except CostExceeded:
+                if budget < CALL_COST_MAX:
+                    raise Unfinished from None
+                text = ""
+            except EvaluationError:
                 text = ""
             text = text.strip() if isinstance(text, str) else ""
             if text and "\n" not in text and len(text.encode()) <= MESSAGE_BYTES_MAX:
@@ -92,9 +97,8 @@ def usable_rule(rule: Mapping[str, Any], schema: Mapping[str, Any], kind: Type) 
         return f"rule compile error: {error}"
 
 
-def failure(rule: Rule, *, path: str, value: Any, values: Mapping[str, Any]) -> FieldError:
+def failure(rule: Rule, *, path: str, value: Any, detail: str) -> FieldError:
     """The error of a rule that does not hold."""
-    detail = rule.message_of(values)
     return _REASONS.get(rule.reason, _invalid)(_place(path + rule.path), detail, shown_value(value))
 
 

@@ -1,11 +1,14 @@
 """The validation rules of a structural schema (`x-kubernetes-validations`) over its objects."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from kinepy_server.cel.errors import CostExceeded, EvaluationError
+from kinepy_server.cel.off_loop import AtOnce, Unfinished
 from kinepy_server.cel.operators import equal
+from kinepy_server.cel.program import CALL_COST_MAX
 from kinepy_server.cel.rule import (
     ABSENT,
     Rule,
@@ -51,14 +54,17 @@ class Rules:
     def __bool__(self) -> bool:
         return self._root is not None
 
-    def validate(self, obj: JsonObject, old: JsonObject | None = None) -> list[FieldError]:
+    def validate(
+        self, obj: JsonObject, old: JsonObject | None = None, *, at_once: AtOnce | None = None
+    ) -> list[FieldError]:
         """What the rules say of an object which fits the schema, and which was made of `old`.
 
-        A rule that fails for a value which has not changed counts only if it is about the change itself.
+        A rule that fails for a value which has not changed counts only if it is about the change itself. Raises
+        Unfinished if they cost more than may be spent `at_once`.
         """
         if self._root is None:
             return []
-        run = _Run()
+        run = _Run(math.inf if at_once is None else at_once.left)
         try:
             run.visit(self._root, obj, ABSENT if old is None else old, path="")
         except _Exhausted:
@@ -100,9 +106,10 @@ class _Exhausted(Exception):
 class _Run:
     """One validation of one object."""
 
-    def __init__(self) -> None:
+    def __init__(self, at_once: float) -> None:
         self.errors: list[FieldError] = []
         self._left: float = OBJECT_COST_MAX
+        self._at_once = at_once
 
     def visit(self, place: _Place, value: Any, old: Any, *, path: str) -> None:
         """The rules of a place and of all places below."""
@@ -147,19 +154,26 @@ class _Run:
         raw, value, old = seen
         if not rule.applies(old):
             return None
-        values = rule.values(value, old)
+        values, at_once = rule.values(value, old), self._at_once
+        budget = at_once if at_once < CALL_COST_MAX else CALL_COST_MAX
         try:
-            holds, cost = rule.program.evaluate(values)
+            holds, cost = rule.program.evaluate(values, budget=budget)
         except EvaluationError as failed:
             return evaluation_failure(rule, failed, path=path)
         except CostExceeded as exceeded:
+            if at_once < CALL_COST_MAX:
+                raise Unfinished from None
             self.errors.append(evaluation_failure(rule, exceeded, path=path))
             raise _Exhausted from None
+        self._at_once = at_once - cost
         self._left -= cost
         if self._left < 0:
             self.errors.append(budget_failure(path, place.schema_type))
             raise _Exhausted
-        return None if holds is True else failure(rule, path=path, value=raw, values=values)
+        if holds is True:
+            return None
+        detail = rule.message_of(values, budget=min(CALL_COST_MAX, self._at_once))
+        return failure(rule, path=path, value=raw, detail=detail)
 
 
 def _members(place: _Place, value: JsonObject) -> Iterator[tuple[str, Any, _Place]]:

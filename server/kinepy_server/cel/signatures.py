@@ -41,7 +41,7 @@ _SHORT = {
     "resourcecheck": "kubernetes.authorization.ResourceCheck",
     "answer": "kubernetes.authorization.Decision",
 }
-NAMESPACES = frozenset(("strings", "sets", "lists", "optional", "format", "ip"))
+NAMESPACES = frozenset(("strings", "sets", "lists", "optional", "format", "ip", "jsonpatch"))
 """What stands before the name of some functions: it is no value."""
 METHODS_OF_NAMESPACES = frozenset(
     ["format.validate", *(f"ip.{name}" for name in ("family", "isUnspecified", "isLoopback"))]

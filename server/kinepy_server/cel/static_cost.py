@@ -8,11 +8,12 @@ from kinepy_server.cel.nodes import (
     ListLiteral,
     MapLiteral,
     Node,
+    ObjectLiteral,
     OptionalMap,
     Select,
 )
 
-LIST_COST, MAP_COST = 10, 30
+LIST_COST, MAP_COST, OBJECT_COST = 10, 30, 40
 
 
 def static_cost(node: Node) -> int:
@@ -33,6 +34,8 @@ def static_cost(node: Node) -> int:
         return LIST_COST + sum(static_cost(item) for item, _ in node.items)
     if isinstance(node, MapLiteral):
         return MAP_COST + sum(static_cost(key) + static_cost(value) for key, value, _ in node.entries)
+    if isinstance(node, ObjectLiteral):
+        return OBJECT_COST + sum(static_cost(value) for _, _, value, _ in node.fields)
     if isinstance(node, Comprehension):
         return 2 + static_cost(node.source)
     assert isinstance(node, OptionalMap)

@@ -166,7 +166,11 @@ NAMES: dict[type, str] = {
 
 def name_of(value: Any) -> str:
     """The name of a value's type."""
-    return NAMES.get(type(value), "dyn")
+    found = NAMES.get(type(value))
+    if found is not None:
+        return found
+    made: str = getattr(value, "type_name", "dyn")
+    return made
 
 
 Convert = Callable[[Any], Any]

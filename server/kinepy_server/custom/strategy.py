@@ -99,7 +99,10 @@ class CustomStrategy:
             return errors
         if any(error.reason in _BLOCKING for error in errors):
             return [*errors, _NOT_CHECKED]
-        return [*errors, *rules.validate(new, old)]
+        # Not at the module's head: it needs the language, which was loaded with the rules.
+        from kinepy_server.cel.postponed import validated
+
+        return [*errors, *validated(rules, new, old)]
 
 
 def _keep(new: JsonObject, old: JsonObject, name: str) -> None:

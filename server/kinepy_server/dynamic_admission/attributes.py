@@ -28,6 +28,8 @@ class Attributes:
     """The resource of the request, if this is the write as it looks in another version."""
     kind: tuple[str, str, str] | None = None
     """Group, version and kind of what is written, if it is no object of the resource itself, such as a Scale."""
+    schema: str = ""
+    """The schema of what is written, if it is no object of the resource itself."""
 
     def request(self, uid: str = "") -> Json:
         """The members of an AdmissionReview's request that do not hold objects."""

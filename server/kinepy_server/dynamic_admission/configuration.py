@@ -1,15 +1,26 @@
 """The webhooks and policies that there are, compiled, as this process knows them."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
 from kinepy import KeyValue
-from kinepy_server.dynamic_admission.extensions import BINDINGS, MUTATING, POLICIES, VALIDATING
+from kinepy_server.dynamic_admission.extensions import (
+    BINDINGS,
+    MUTATING,
+    MUTATING_BINDINGS,
+    MUTATING_POLICIES,
+    POLICIES,
+    VALIDATING,
+)
+from kinepy_server.dynamic_admission.mutating import MutatingPolicy
 from kinepy_server.dynamic_admission.policy import Binding, Policy
+from kinepy_server.dynamic_admission.validating import ValidatingPolicy
 from kinepy_server.dynamic_admission.webhook import Webhook
+
+PolicyT = TypeVar("PolicyT", bound=Policy)
 
 
 class Configuration:
@@ -39,14 +50,24 @@ class Configuration:
         return self._webhooks(VALIDATING)
 
     @cached_property
-    def policies(self) -> Sequence[Policy]:
-        """Policies that are bound, with their bindings."""
-        bindings: dict[str, list[Binding]] = {}
-        for binding in map(Binding, self._decoded(BINDINGS)):
-            bindings.setdefault(binding.policy, []).append(binding)
+    def policies(self) -> Sequence[ValidatingPolicy]:
+        """Validating policies that are bound, with their bindings."""
+        return self._bound(POLICIES, BINDINGS, ValidatingPolicy)
+
+    @cached_property
+    def mutating_policies(self) -> Sequence[MutatingPolicy]:
+        """Mutating policies that are bound, in the order in which they work."""
+        return self._bound(MUTATING_POLICIES, MUTATING_BINDINGS, MutatingPolicy)
+
+    def _bound(
+        self, policies: bytes, bindings: bytes, kind: Callable[[Mapping[str, Any], list[Binding]], PolicyT]
+    ) -> list[PolicyT]:
+        bound: dict[str, list[Binding]] = {}
+        for binding in map(Binding, self._decoded(bindings)):
+            bound.setdefault(binding.policy, []).append(binding)
         found = []
-        for policy in self._decoded(POLICIES):
-            bound = bindings.get(policy["metadata"]["name"])
-            if bound:
-                found.append(Policy(policy, bound))
+        for policy in self._decoded(policies):
+            own = bound.get(policy["metadata"]["name"])
+            if own:
+                found.append(kind(policy, own))
         return found

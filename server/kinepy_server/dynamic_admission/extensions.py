@@ -13,7 +13,9 @@ MUTATING = b"/registry/mutatingwebhookconfigurations/"
 VALIDATING = b"/registry/validatingwebhookconfigurations/"
 POLICIES = b"/registry/validatingadmissionpolicies/"
 BINDINGS = b"/registry/validatingadmissionpolicybindings/"
-PREFIXES = (MUTATING, VALIDATING, POLICIES, BINDINGS)
+MUTATING_POLICIES = b"/registry/mutatingadmissionpolicies/"
+MUTATING_BINDINGS = b"/registry/mutatingadmissionpolicybindings/"
+PREFIXES = (MUTATING, VALIDATING, POLICIES, BINDINGS, MUTATING_POLICIES, MUTATING_BINDINGS)
 """Where webhooks, policies and bindings are stored."""
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
+from kinepy_server.cel.terms import condition_terms
 from kinepy_server.dynamic_admission.conditions import Conditions
 from kinepy_server.dynamic_admission.endpoint import endpoint_of
 from kinepy_server.dynamic_admission.matching import Matcher
-from kinepy_server.dynamic_admission.variables import compiled_condition
 
 TIMEOUT_S = 10
 
@@ -17,7 +17,7 @@ class Webhook:
     def __init__(self, spec: Mapping[str, Any]) -> None:
         self.name: str = spec.get("name", "")
         self.matcher = Matcher(spec.get("rules") or (), spec)
-        self.conditions = Conditions(spec.get("matchConditions") or (), compiled_condition)
+        self.conditions = Conditions(spec.get("matchConditions") or (), condition_terms())
         self.ignores_failure = spec.get("failurePolicy", "Fail") == "Ignore"
         self.timeout_s: int = spec.get("timeoutSeconds") or TIMEOUT_S
         self.takes_dry_run = spec.get("sideEffects") in ("None", "NoneOnDryRun")

@@ -4,14 +4,17 @@ import asyncio
 import base64
 import binascii
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import orjson
 
+from kinepy_server.cel.off_loop import AtOnce, patiently
 from kinepy_server.context import Context
 from kinepy_server.dynamic_admission.answers import (
     conditions_failed,
     denied_by_webhook,
+    modifies_nothing,
     no_dry_run,
     webhook_failed,
 )
@@ -19,6 +22,7 @@ from kinepy_server.dynamic_admission.attributes import Attributes
 from kinepy_server.dynamic_admission.client import CallFailed
 from kinepy_server.dynamic_admission.conditions import ConditionsFailed
 from kinepy_server.dynamic_admission.equivalents import seen_by, shown_as
+from kinepy_server.dynamic_admission.reinvocation import Reinvocation
 from kinepy_server.dynamic_admission.variables import values_of
 from kinepy_server.dynamic_admission.webhook import Webhook
 from kinepy_server.objects.uids import new_uid
@@ -36,39 +40,46 @@ class Webhooks:
     ) -> None:
         self._context, self._attributes = context, attributes
         self._namespace, self._warnings = namespace, warnings
+        self._at_once = AtOnce()
+        self.reinvocation = Reinvocation()
 
-    def _concerning(self, webhook: Webhook) -> Attributes | None:
+    async def _concerning(self, webhook: Webhook) -> Attributes | None:
         """The write as a webhook sees it; None when it is not to be asked. Raises if it cannot tell."""
         attributes = seen_by(webhook.matcher, self._attributes, self._context.registry)
         if attributes is None or not webhook.matcher.takes_namespace(attributes, self._namespace):
             return None
-        values = values_of(attributes, namespace=self._namespace, context=self._context)
+        if not webhook.conditions:
+            return attributes
+        values = values_of(attributes, namespace=None, context=self._context)
         try:
-            return attributes if webhook.conditions.hold(values) else None
+            hold = partial(webhook.conditions.hold, values, {})
+            return attributes if await patiently(hold, self._at_once) else None
         except ConditionsFailed as error:
             if webhook.ignores_failure:
                 return None
             raise conditions_failed(attributes, error) from None
 
-    async def mutate(self, webhooks: Sequence[Webhook]) -> bool:
-        """Let them change the object; those that ask for it once more when others changed it after them."""
+    async def round(self, webhooks: Sequence[Webhook]) -> bool:
+        """Let them change the object, one after the other; whether any has."""
         changed = False
-        asked: dict[int, int] = {}
-        versions = 0
         for index, webhook in enumerate(webhooks):
-            if await self._mutate(webhook):
-                changed, versions = True, versions + 1
-            asked[index] = versions
-        for index, webhook in enumerate(webhooks):
-            if webhook.again and asked[index] < versions and await self._mutate(webhook):
-                changed, versions = True, versions + 1
+            seen = await self._concerning(webhook)
+            if seen is None or not self.reinvocation.takes(index):
+                continue
+            if await self._mutate(webhook, seen):
+                changed = True
+                self.reinvocation.changed()
+            if webhook.again:
+                self.reinvocation.asked(index)
+        self.reinvocation.end(self._attributes.new)
         return changed
 
-    async def _mutate(self, webhook: Webhook) -> bool:
-        seen = self._concerning(webhook)
-        response = None if seen is None else await self._allowed(webhook, seen)
-        if seen is None or seen.new is None or response is None or not response.get("patch"):
+    async def _mutate(self, webhook: Webhook, seen: Attributes) -> bool:
+        response = await self._allowed(webhook, seen)
+        if response is None or not response.get("patch"):
             return False
+        if seen.new is None:
+            raise modifies_nothing(webhook.name)
         before = orjson.dumps(seen.new)
         try:
             operations = orjson.loads(base64.b64decode(response["patch"], validate=True))
@@ -82,7 +93,7 @@ class Webhooks:
 
     async def validate(self, webhooks: Sequence[Webhook]) -> None:
         """Ask them all; the first refusal in their order counts."""
-        concerned = [(webhook, self._concerning(webhook)) for webhook in webhooks]
+        concerned = [(webhook, await self._concerning(webhook)) for webhook in webhooks]
         asking = [self._allowed(webhook, seen) for webhook, seen in concerned if seen is not None]
         results = await asyncio.gather(*asking, return_exceptions=True)
         for result in results:

@@ -4,7 +4,8 @@
 negative; the whole document cannot be addressed; what is copied in total is bounded.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -14,13 +15,23 @@ from kinepy_server.resources.resource import JsonObject
 
 COPIED_BYTES_MAX = 3 * 1024 * 1024
 _MISSING = object()
+_MISSING_VALUE = "missing value"
+_INDEX_DIGITS_MAX = 18
 _SORTED = orjson.OPT_SORT_KEYS
 
 Operation: TypeAlias = Mapping[str, Any]
 
 
 class PatchFailed(ValueError):
-    """The patch does not apply to this document."""
+    """The patch does not apply to this document. The text is the original's."""
+
+
+class TestFailed(PatchFailed):
+    """An operation found another value than it was to find."""
+
+
+class _NoIndex(PatchFailed):
+    """What should address an element is no number."""
 
 
 @dataclass(slots=True)
@@ -28,16 +39,19 @@ class _Run:
     document: JsonObject
     copied_bytes: int = 0
 
-    def parent(self, pointer: Any) -> tuple[Any, str]:
-        """The container that a pointer's last token addresses a member of."""
-        if not isinstance(pointer, str) or not pointer.startswith("/"):
-            raise PatchFailed(f"bad path {pointer!r}")
-        *above, last = (_unescaped(token) for token in pointer[1:].split("/"))
+    def place(self, pointer: Any, missing: str) -> tuple[Any, str]:
+        """The container that a pointer's last token addresses a member of. Raises PatchFailed if there is none."""
+        if not isinstance(pointer, str):
+            raise PatchFailed(f"{missing}: {_MISSING_VALUE}")
+        *above, last = (_unescaped(token) for token in pointer.removeprefix("/").split("/"))
         node: Any = self.document
-        for token in above:
-            node = _member(node, token)
-        if not isinstance(node, dict | list):
-            raise PatchFailed(f"missing path {pointer!r}")
+        try:
+            for token in above:
+                node = _member(node, token)
+        except PatchFailed:
+            node = None
+        if not isinstance(node, dict | list) or not pointer.startswith("/"):
+            raise PatchFailed(f"{missing}: {_MISSING_VALUE}")
         return node, last
 
 
@@ -45,54 +59,85 @@ def apply_json_patch(document: JsonObject, operations: Sequence[Operation]) -> J
     """`document`, changed in place. Raises PatchFailed; the document is then of no use any more."""
     run = _Run(document)
     for operation in operations:
-        apply = _OPERATIONS.get(operation.get("op", ""))
+        name = operation.get("op", "")
+        apply = _OPERATIONS.get(name) if isinstance(name, str) else None
         if apply is None:
-            raise PatchFailed(f"unknown operation {operation.get('op')!r}")
+            raise PatchFailed(f"Unexpected kind: {name}")
         apply(run, operation)
     return run.document
 
 
+@contextmanager
+def _while(doing: str) -> Iterator[None]:
+    """Say what failed."""
+    try:
+        yield
+    except PatchFailed as error:
+        raise PatchFailed(f"{doing}: {error}") from None
+
+
 def _add(run: _Run, operation: Operation) -> None:
-    _insert(*run.parent(operation.get("path")), _copy(operation.get("value")))
+    path = operation.get("path")
+    node, token = run.place(path, f'add operation does not apply: doc is missing path: "{path}"')
+    with _while(f"error in add for path: '{path}'"):
+        _insert(node, token, _copy(operation.get("value")))
 
 
 def _remove(run: _Run, operation: Operation) -> None:
-    node, token = run.parent(operation.get("path"))
-    _take(node, token)
+    path = operation.get("path")
+    node, token = run.place(path, f'remove operation does not apply: doc is missing path: "{path}"')
+    with _while(f"error in remove for path: '{path}'"):
+        _take(node, token)
 
 
 def _replace(run: _Run, operation: Operation) -> None:
-    node, token = run.parent(operation.get("path"))
+    path = operation.get("path")
+    node, token = run.place(path, f"replace operation does not apply: doc is missing path: {path}")
     value = _copy(operation.get("value"))
-    if isinstance(node, list):
-        node[_index(token, len(node))] = value
-    else:
+    if isinstance(node, dict):
         node[token] = value
+        return
+    try:
+        index = _index(token, len(node))
+    except PatchFailed:
+        text = f"replace operation does not apply: doc is missing key: {path}: {_MISSING_VALUE}"
+        raise PatchFailed(text) from None
+    node[index] = value
 
 
 def _move(run: _Run, operation: Operation) -> None:
-    node, token = run.parent(operation.get("from"))
-    value = _take(node, token)
-    _insert(*run.parent(operation.get("path")), value)
+    source, path = operation.get("from"), operation.get("path")
+    node, token = run.place(source, f"move operation does not apply: doc is missing from path: {source}")
+    with _while(f"error in move for path: '{path}'"):
+        value = _take(node, token)
+    node, token = run.place(path, f"move operation does not apply: doc is missing destination path: {path}")
+    with _while(f"error in move for path: '{path}'"):
+        _insert(node, token, value)
 
 
 def _copy_operation(run: _Run, operation: Operation) -> None:
-    node, token = run.parent(operation.get("from"))
-    encoded = orjson.dumps(_member(node, token))
+    source, path = operation.get("from"), operation.get("path")
+    node, token = run.place(source, f"copy operation does not apply: doc is missing from path: {source}")
+    with _while(f"error in copy for from: '{source}'"):
+        encoded = orjson.dumps(_member(node, token))
     run.copied_bytes += len(encoded)
     if run.copied_bytes > COPIED_BYTES_MAX:
         raise PatchFailed(f"the patch copies more than {COPIED_BYTES_MAX} bytes")
-    _insert(*run.parent(operation.get("path")), orjson.loads(encoded))
+    node, token = run.place(path, f"copy operation does not apply: doc is missing destination path: {path}")
+    with _while("error while adding value during copy"):
+        _insert(node, token, orjson.loads(encoded))
 
 
 def _test(run: _Run, operation: Operation) -> None:
-    node, token = run.parent(operation.get("path"))
-    found = node.get(token) if isinstance(node, dict) else _member(node, token)
+    path = operation.get("path")
+    node, token = run.place(path, f"test operation does not apply: is missing path: {path}")
+    with _while(f"error in test for path: '{path}'"):
+        found = node.get(token) if isinstance(node, dict) else _member(node, token)
     if orjson.dumps(found, option=_SORTED) != orjson.dumps(operation.get("value"), option=_SORTED):
-        raise PatchFailed(f"test of {operation.get('path')!r} failed")
+        raise TestFailed(f"testing path {path} failed: test failed")
 
 
-_OPERATIONS: Mapping[Any, Callable[[_Run, Operation], None]] = {
+_OPERATIONS: Mapping[str, Callable[[_Run, Operation], None]] = {
     "add": _add,
     "remove": _remove,
     "replace": _replace,
@@ -111,7 +156,7 @@ def _member(node: Any, token: str) -> Any:
         return node[_index(token, len(node))]
     found = node.get(token, _MISSING) if isinstance(node, dict) else _MISSING
     if found is _MISSING:
-        raise PatchFailed(f"missing member {token!r}")
+        raise PatchFailed(f"Unable to remove nonexistent key: {token}: {_MISSING_VALUE}")
     return found
 
 
@@ -127,16 +172,24 @@ def _insert(node: Any, token: str, value: Any) -> None:
     elif token == "-":
         node.append(value)
     else:
-        node.insert(_index(token, len(node) + 1), value)
+        try:
+            index = _index(token, len(node) + 1)
+        except _NoIndex as error:
+            raise PatchFailed(f"value was not a proper array index: '{token}': {error}") from None
+        node.insert(index, value)
+
+
+def _is_index(token: str) -> bool:
+    digits = token[1:] if token[:1] in ("-", "+") else token
+    return digits.isascii() and digits.isdecimal() and len(digits) <= _INDEX_DIGITS_MAX
 
 
 def _index(token: str, length: int) -> int:
-    digits = token[1:] if token.startswith("-") else token
-    if not (digits.isascii() and digits.isdecimal()) or len(digits) > 18:
-        raise PatchFailed(f"bad index {token!r}")
+    if not _is_index(token):
+        raise _NoIndex(f'strconv.Atoi: parsing "{token}": invalid syntax')
     index = int(token)
     if not -length <= index < length:
-        raise PatchFailed(f"index {token} is out of range")
+        raise PatchFailed(f"Unable to access invalid index: {token}: invalid index")
     return index + length if index < 0 else index
 
 

@@ -34,10 +34,16 @@ async def handle_binding(context: Context, request: Request, resource: Resource)
     pods = context.registry.lookup("", "v1", "pods")
     assert pods is not None, "pods are always served"
     name = request.name or binding["metadata"].get("name", "")
-    _check_target(binding.get("target") or {})
     now = timestamp(context.clock.now_us())
-    review = ActionReview(context, request, pods, dry_run=options.dry_run, kind=("", "v1", "Binding"))
-    await review.judge("CREATE", binding)
+    review = ActionReview(
+        context,
+        request,
+        pods,
+        dry_run=options.dry_run,
+        schema="v1.Binding",
+        kind=("", "v1", "Binding"),
+    )
+    binding = await review.judged("CREATE", binding, check=_check_target)
 
     def decide(kv: KeyValue | None) -> Decision:
         if kv is None:
@@ -49,7 +55,8 @@ async def handle_binding(context: Context, request: Request, resource: Resource)
     return await _created(accepted)
 
 
-def _check_target(target: JsonObject) -> None:
+def _check_target(binding: JsonObject) -> None:
+    target = binding.get("target") or {}
     if target.get("kind") not in (None, "", "Node"):
         shown = orjson.dumps(target["kind"]).decode()
         raise raw_error(f'target.kind: Unsupported value: {shown}: supported values: "Node", "<empty>"')
@@ -92,15 +99,22 @@ async def handle_eviction(context: Context, request: Request, resource: Resource
     accepted = negotiate(request.headers.get("accept", ""), verb=request.verb)
     options = write_options(request, "CreateOptions")
     eviction = _body(request, "policy.v1.Eviction")
-    name = eviction["metadata"].get("name", "")
-    if name != request.name:
-        raise bad_request("name in URL does not match name in Eviction object")
+
+    def check_name(eviction: JsonObject) -> None:
+        if eviction["metadata"].get("name", "") != request.name:
+            raise bad_request("name in URL does not match name in Eviction object")
+
     review = ActionReview(
-        context, request, resource, dry_run=options.dry_run, kind=("policy", "v1", "Eviction")
+        context,
+        request,
+        resource,
+        dry_run=options.dry_run,
+        schema="policy.v1.Eviction",
+        kind=("policy", "v1", "Eviction"),
     )
-    await review.judge("CREATE", eviction)
+    eviction = await review.judged("CREATE", eviction, check=check_name)
     deletion_options = checked_options(eviction.get("deleteOptions") or {}, dry_run=options.dry_run)
-    deletion = Deletion(context, resource, name, options=deletion_options)
+    deletion = Deletion(context, resource, request.name, options=deletion_options)
     await deletion.run(request.namespace, actor=deletion_actor(request))
     return await _created(accepted)
 

@@ -1,5 +1,7 @@
 """Webhooks and policies have their say about a write between its preparation and its commit."""
 
+from collections.abc import Callable
+
 import orjson
 
 from kinepy import KeyValue, Revision
@@ -32,20 +34,29 @@ def review_of(
     return Review(context, request, resource, dry_run=dry_run, deletes=deletes)
 
 
-async def judge(context: Context, attributes: Attributes, *, warnings: list[str]) -> bool:
-    """Ask webhooks and policies; whether a webhook has changed the object. Raises their refusal."""
+async def judge(
+    context: Context,
+    attributes: Attributes,
+    *,
+    warnings: list[str],
+    between: Callable[[], None] | None = None,
+) -> bool:
+    """Ask webhooks and policies; whether any has changed the object. Raises their refusal.
+
+    `between` is called when nothing will change the object any more, and before it is judged.
+    """
     configuration = context.extensions.configuration
     if configuration is None:
         return False
     # As long as there is nothing to be asked, nobody should wait for these.
-    from kinepy_server.dynamic_admission.policies import check_policies
-    from kinepy_server.dynamic_admission.webhooks import Webhooks
+    from kinepy_server.dynamic_admission.chain import Chain
 
     namespace = await _namespace(context, attributes)
-    webhooks = Webhooks(context, attributes, namespace=namespace, warnings=warnings)
-    changed = await webhooks.mutate(configuration.mutating)
-    await check_policies(context, configuration.policies, attributes, namespace=namespace, warnings=warnings)
-    await webhooks.validate(configuration.validating)
+    chain = Chain(context, configuration, attributes, namespace=namespace, warnings=warnings)
+    changed = await chain.mutate()
+    if between is not None:
+        between()
+    await chain.validate()
     return changed
 
 
@@ -58,7 +69,7 @@ async def _namespace(context: Context, attributes: Attributes) -> JsonObject | N
 
 
 class ActionReview:
-    """The review of a write of what is no stored object: a Scale, an Eviction, a Binding. It only judges."""
+    """The review of a write of what is no stored object: a Scale, an Eviction, a Binding."""
 
     def __init__(
         self,
@@ -67,16 +78,27 @@ class ActionReview:
         resource: Resource,
         *,
         dry_run: bool,
+        schema: str,
         kind: tuple[str, str, str],
     ) -> None:
         self._context, self._request, self._resource = context, request, resource
-        self._dry_run, self._kind = dry_run, kind
+        self._dry_run, self._schema, self._kind = dry_run, schema, kind
 
-    async def judge(self, operation: str, new: JsonObject, old: JsonObject | None = None) -> None:
-        """Raise the refusal of a webhook or policy."""
+    async def judged(
+        self,
+        operation: str,
+        new: JsonObject,
+        old: JsonObject | None = None,
+        *,
+        check: Callable[[JsonObject], None] = lambda new: None,
+    ) -> JsonObject:
+        """What webhooks and policies made of the body. `check` looks at it before it is judged. Raises refusals."""
         if self._context.extensions.configuration is None:
-            return
+            check(new)
+            return new
         request = self._request
+        group, version, kind = self._kind
+        new = {**new, "apiVersion": f"{group}/{version}" if group else version, "kind": kind}
         attributes = Attributes(
             operation=operation,
             resource=self._resource,
@@ -89,8 +111,27 @@ class ActionReview:
             options=_options(operation),
             dry_run=self._dry_run,
             kind=self._kind,
+            schema=self._schema,
         )
-        await judge(self._context, attributes, warnings=request.warnings)
+
+        def between() -> None:
+            assert attributes.new is not None, "a body that was given stays"
+            attributes.new = self._read(attributes, attributes.new)
+            check(attributes.new)
+
+        await judge(self._context, attributes, warnings=request.warnings, between=between)
+        return attributes.new or new
+
+    def _read(self, attributes: Attributes, changed: JsonObject) -> JsonObject:
+        """The body as it is after webhooks, which may have made anything of it."""
+        from kinepy_server.dynamic_admission.bodies import body_of
+
+        try:
+            obj = body_of(self._context, attributes).read(orjson.loads(orjson.dumps(changed)))[0]
+        except DecodeError as error:
+            raise internal_error(str(error)) from None
+        obj.setdefault("metadata", {})
+        return obj
 
 
 class Review:

@@ -28,10 +28,10 @@ from kinepy_server.writes.apply import APPLY_PATCH, Applier
 from kinepy_server.writes.body import read_object
 from kinepy_server.writes.create import actor_of, writer_of
 from kinepy_server.writes.options import WriteOptions, write_options
-from kinepy_server.writes.outcome import Decision, Reviewed, Write, change
-from kinepy_server.writes.prepare import causes_of, prepare_changed
+from kinepy_server.writes.outcome import Decision, ForOneVersion, Reviewed, Write, change
+from kinepy_server.writes.prepare import causes_of, prepare_again, prepare_changed
 from kinepy_server.writes.review import ActionReview
-from kinepy_server.writes.update import check_version, uid_conflict
+from kinepy_server.writes.update import check_version, may_name_version, uid_conflict
 
 Part: TypeAlias = "_ScaleUpdate | _ScalePatch | _ScaleApply"
 
@@ -77,7 +77,7 @@ async def _change(context: Context, request: Request, resource: Resource, *, par
     outcome = await change(
         context,
         resource.key(request.namespace, request.name),
-        part.decide,
+        ForOneVersion(part.decide) if may_name_version(request) else part.decide,
         resource=resource,
         actor=actor_of(request, part.options),
         dry_run=part.options.dry_run,
@@ -92,14 +92,26 @@ def _reviewed(context: Context, request: Request, resource: Resource, *, dry_run
         return None
     scales = scale_resource(resource)
     kind = (scales.group, scales.version, scales.kind)
-    review = ActionReview(context, request, resource, dry_run=dry_run, kind=kind)
+    review = ActionReview(context, request, resource, dry_run=dry_run, schema=scales.schema, kind=kind)
 
     async def reviewed(decision: Decision, kv: KeyValue | None) -> Decision:
-        if kv is not None and isinstance(decision, Write):
-            changed = KeyValue(kv.key, decision.value, kv.create_revision, kv.mod_revision, kv.version)
-            new, old = (decode(scales, _shown(resource, scales, one)) for one in (changed, kv))
-            await review.judge("UPDATE", new, old)
-        return decision
+        if kv is None or not isinstance(decision, Write):
+            return decision
+        changed = KeyValue(kv.key, decision.value, kv.create_revision, kv.mod_revision, kv.version)
+        new, old = (decode(scales, _shown(resource, scales, one)) for one in (changed, kv))
+        wanted = new["spec"].get("replicas", 0)
+        scale = await review.judged("UPDATE", new, old)
+        number = (scale.get("spec") or {}).get("replicas", 0)
+        if number == wanted:
+            return decision
+        # The number is nobody's, as all that admission sets.
+        errors = scales.strategy.validate_create(scale)
+        if errors:
+            raise invalid("Scale", "autoscaling", request.name, causes=causes_of(errors))
+        assert resource.scaling is not None, "only types with a scaling have a scale"
+        rescaled = decode(resource, changed)
+        put_replicas(resource.scaling, rescaled, number)
+        return prepare_again(resource, rescaled, decode(resource, kv), subresource="scale")
 
     return reviewed
 

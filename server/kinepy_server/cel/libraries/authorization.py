@@ -8,7 +8,8 @@ from kinepy_server.cel.signatures import Cost, table
 from kinepy_server.cel.values import NAMES
 
 _PACKAGE = "kubernetes.authorization"
-_CHECK_COST = 350_000
+CHECK_COST = 350_000
+"""What a question costs, in the original a call of another server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,13 @@ class Authorizer:
 
     ask: Ask
     question: Question = Question()
+    request: Question | None = None
+    """What `requestResource` asks about: the resource of the request."""
+
+    def __getitem__(self, name: str) -> "ResourceCheck":
+        if name != "requestResource" or self.request is None:
+            raise KeyError(name)
+        return ResourceCheck(self.ask, self.request)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +116,7 @@ def _check(check: Any, verb: str) -> Answer:
     return Answer(*check.ask(replace(check.question, verb=verb)))
 
 
-_costs: Cost = lambda sizes: _CHECK_COST  # noqa: E731
+_costs: Cost = lambda sizes: CHECK_COST  # noqa: E731
 
 FUNCTIONS = [
     *table(

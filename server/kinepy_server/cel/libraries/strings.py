@@ -92,6 +92,10 @@ def _quote(text: str) -> str:
     return '"' + "".join(_QUOTED.get(character, character) for character in text) + '"'
 
 
+def _escape_key(text: str) -> str:
+    return text.replace("~", "~0").replace("/", "~1")
+
+
 def _find(text: str, pattern: str) -> str:
     match = compiled(pattern).search(text)
     return match.group() if match is not None else ""
@@ -136,6 +140,7 @@ FUNCTIONS = [
             "list<string>.join() -> string": (_join, elements),
             "list<string>.join(string) -> string": (_join, elements),
             "strings.quote(string) -> string": (_quote, traverse),
+            "jsonpatch.escapeKey(string) -> string": (_escape_key, traverse),
         }
     ),
 ]

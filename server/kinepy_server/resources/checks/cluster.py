@@ -23,7 +23,6 @@ from kinepy_server.resources.checks.entries import (
     require,
     unique,
 )
-from kinepy_server.resources.checks.expressions import expression
 from kinepy_server.resources.resource import FieldError
 from kinepy_server.schema.quantity import quantity_value
 
@@ -156,22 +155,6 @@ def _priority(obj: Any, path: Path, errors: list[FieldError]) -> None:
         errors.append(forbidden((path, "value"), text))
 
 
-def _client(value: Any, path: Path, errors: list[FieldError]) -> None:
-    if (value.get("url") is None) == (value.get("service") is None):
-        errors.append(required(path, "exactly one of url or service is required"))
-    if value.get("url") is not None and not value["url"].startswith("https://"):
-        text = "'https' is the only allowed URL scheme; desired format: https://host[/path]"
-        errors.append(invalid((path, "url"), value["url"].partition(":")[0], text))
-
-
-def _webhook_name(value: Any, path: Path, errors: list[FieldError]) -> None:
-    DNS_SUBDOMAIN(value, path, errors)
-    if value.count(".") < 2:
-        errors.append(
-            invalid(path, value, "should be a domain with at least three segments separated by dots")
-        )
-
-
 def _api_service(obj: Any, path: Path, errors: list[FieldError]) -> None:
     spec = obj.get("spec") or {}
     required_name = f"{spec.get('version', '')}.{spec.get('group', '')}"
@@ -190,52 +173,11 @@ def _api_service(obj: Any, path: Path, errors: list[FieldError]) -> None:
         errors.append(forbidden(((path, "spec"), "service"), text))
 
 
-_WEBHOOK = (
-    ("name", REQUIRED, _webhook_name),
-    ("admissionReviewVersions", require("must specify one of v1, v1beta1")),
-    ("sideEffects", require("must specify one of None, NoneOnDryRun"), one_of("None", "NoneOnDryRun")),
-    ("failurePolicy", one_of("Fail", "Ignore")),
-    ("matchPolicy", one_of("Equivalent", "Exact")),
-    ("timeoutSeconds", between(1, 30, "the timeout value must be between 1 and 30 seconds")),
-    ("reinvocationPolicy", one_of("IfNeeded", "Never")),
-    ("rules",),
-    ("clientConfig", _client),
-)
-_OPERATIONS = (
-    ("apiGroups", REQUIRED),
-    ("apiVersions", REQUIRED),
-    ("resources", REQUIRED),
-    ("operations", REQUIRED, each(one_of("*", "CONNECT", "CREATE", "DELETE", "UPDATE"))),
-    ("scope", one_of("*", "Cluster", "Namespaced")),
-)
 _REFERENCE = (("namespace", REQUIRED), ("name", REQUIRED), ("port", PORT))
 _TOO_PRECEDENT = "must not be greater than 10000"
 _LIMITED = ("nominalConcurrencyShares", NON_NEGATIVE), ("lendablePercent", between(0, 100))
 
 TABLE: Table = {
-    "admissionregistration.v1.MutatingWebhook": _WEBHOOK,
-    "admissionregistration.v1.NamedRuleWithOperations": _OPERATIONS,
-    "admissionregistration.v1.RuleWithOperations": _OPERATIONS,
-    "admissionregistration.v1.ServiceReference": _REFERENCE,
-    "admissionregistration.v1.ValidatingAdmissionPolicyBindingSpec": (
-        ("policyName", REQUIRED), ("validationActions", REQUIRED, each(one_of("Audit", "Deny", "Warn"))),
-    ),
-    "admissionregistration.v1.MutatingAdmissionPolicyBindingSpec": (("policyName", REQUIRED),),
-    "admissionregistration.v1.MutatingAdmissionPolicySpec": (
-        ("matchConstraints", REQUIRED), ("mutations", REQUIRED), ("failurePolicy", one_of("Fail", "Ignore")),
-        ("reinvocationPolicy", REQUIRED, one_of("IfNeeded", "Never")),
-    ),
-    "admissionregistration.v1.ValidatingAdmissionPolicySpec": (
-        ("failurePolicy", one_of("Fail", "Ignore")), ("matchConstraints", REQUIRED),
-    ),
-    "admissionregistration.v1.MatchCondition": (("name", REQUIRED), ("expression", REQUIRED, expression("bool"))),
-    "admissionregistration.v1.Validation": (
-        ("expression", REQUIRED, expression("bool")), ("messageExpression", expression("string")),
-    ),
-    "admissionregistration.v1.Variable": (("name", REQUIRED), ("expression", REQUIRED, expression())),
-    "admissionregistration.v1.MutatingWebhookConfiguration": (("webhooks", unique("name", at="name")),),
-    "admissionregistration.v1.ValidatingWebhook": tuple(e for e in _WEBHOOK if e[0] != "reinvocationPolicy"),
-    "admissionregistration.v1.ValidatingWebhookConfiguration": (("webhooks", unique("name", at="name")),),
     "apiregistration.v1.APIService": (("", _api_service),),
     "apiregistration.v1.ServiceReference": _REFERENCE,
     "certificates.v1.CertificateSigningRequestSpec": (

@@ -1,6 +1,6 @@
 """All checks: type -> fields and their checks, in the original's order."""
 
-from kinepy_server.resources.checks import cluster, network, pods, selectors, volumes, workloads
+from kinepy_server.resources.checks import admission, cluster, network, pods, selectors, volumes, workloads
 from kinepy_server.resources.checks.entries import Table
 
 CHECKS: Table = {
@@ -10,4 +10,5 @@ CHECKS: Table = {
     **workloads.TABLE,
     **network.TABLE,
     **cluster.TABLE,
+    **admission.TABLE,
 }
