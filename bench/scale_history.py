@@ -10,6 +10,8 @@ from kinepy import KeyRange, Revision, Settings, Store, open_store
 from tests.scale.years import PREFIX, key, write_years
 
 FEW, KEYS = 20_000, 10_000
+STRIDE = 7_919
+"""Keys are taken far from each other, as clients take them: neighbours would share pages where a key has few versions."""
 WHOLE = KeyRange.prefix(PREFIX)
 FROM_MEMORY = Settings(compaction_interval_s=86_400.0)
 FROM_DATABASE = replace(FROM_MEMORY, index_bytes_max=400, cache_bytes_max=0, ring_bytes_max=0)
@@ -43,10 +45,10 @@ def operations(store: Store, near: Revision) -> list[Operation]:
             await anext(watch)
 
     return [
-        ("get", lambda n: store.get(key(n % KEYS)), 10_000),
+        ("get", lambda n: store.get(key(n * STRIDE % KEYS)), 10_000),
         ("list of 500", lambda _: store.range(WHOLE, limit=500), 300),
         ("list of 500 a moment ago", lambda _: store.range(WHOLE, limit=500, at=near), 300),
         ("count", lambda _: store.count(WHOLE), 300),
         ("watch from a moment ago", start_watch, 1000),
-        ("update", lambda n: store.update(key(n % KEYS), b"y" * 100), 10_000),
+        ("update", lambda n: store.update(key(n * STRIDE % KEYS), b"y" * 100), 10_000),
     ]
