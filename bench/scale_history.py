@@ -11,7 +11,7 @@ from tests.scale.years import PREFIX, key, write_years
 
 FEW, KEYS = 20_000, 10_000
 STRIDE = 7_919
-"""Keys are taken far from each other, as clients take them: neighbours would share pages where a key has few versions."""
+"""Keys are taken far from each other, as clients take them: neighbours share pages where a key has few versions."""
 WHOLE = KeyRange.prefix(PREFIX)
 FROM_MEMORY = Settings(compaction_interval_s=86_400.0)
 FROM_DATABASE = replace(FROM_MEMORY, index_bytes_max=400, cache_bytes_max=0, ring_bytes_max=0)
