@@ -29,7 +29,7 @@ from kinepy_server.objects.uids import new_uid
 from kinepy_server.request import Request
 from kinepy_server.request_info import decode_path, parse_query, parse_request
 from kinepy_server.response import TEXT, Response, StreamResponse
-from kinepy_server.seams import CLIENT_CERTIFICATE, CONNECTION, Authenticate, Authorize, Observer, Page, Scope
+from kinepy_server.seams import CONNECTION, Authenticate, Authorize, Observer, Page, Scope
 from kinepy_server.sending import Sender
 from kinepy_server.websocket import WebSocketAsHttp
 
@@ -164,13 +164,15 @@ class Application:
             raise timeout("request did not complete within the allotted timeout") from None
 
     async def _handle(self, request: Request, scope: Scope, receive: Receive) -> Response | StreamResponse:
-        user = self._authenticate(request.headers, scope.get(CLIENT_CERTIFICATE))
+        user = self._authenticate(request.headers, scope)
         if not isinstance(user, User):
             user = await user if user is not None else None
             if user is None:
                 raise unauthorized()
         request.user = user
-        self._authorize(request)
+        asked = self._authorize(request)
+        if asked is not None:
+            await asked
         if not self._flow.enter(request):
             await self._flow.wait(request)
             connection = scope.get(CONNECTION)

@@ -68,7 +68,7 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._refused = False
         self._head_bytes = 0
         self._deadline: asyncio.TimerHandle | None = None
-        self._certificate: bytes | None = None
+        self._certificate: tuple[bytes, ...] | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn does
         """A connection that says nothing at all is ended too."""

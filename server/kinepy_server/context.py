@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from kinepy import Store
 from kinepy.clock import Clock, SystemClock
@@ -16,12 +16,21 @@ from kinepy_server.flow.control import FlowControl
 from kinepy_server.line_cache import LineCache
 from kinepy_server.metrics_controllers import ControllerMetrics
 from kinepy_server.resources.registry import Registry
+from kinepy_server.resources.resource import Resource
 from kinepy_server.served import Served
 from kinepy_server.server_settings import ServerSettings
 from kinepy_server.turns import Turns
 
 if TYPE_CHECKING:
     from kinepy_server.auth.signing import SigningKey
+
+
+class Namespaces(Protocol):
+    """Namespaces that another server keeps."""
+
+    async def require(self, resource: Resource, namespace: str, *, name: str) -> None:
+        """Raise what keeps an object from being created in one."""
+        ...
 
 
 @dataclass(slots=True)
@@ -45,6 +54,8 @@ class Context:
     """The webhooks and policies that are stored; none are known until somebody follows them."""
     catch_up: Callable[[str, str], Awaitable[None]] | None = None
     """Learns of a group and plural (empty: of any in the group) what another process may have defined."""
+    host_namespaces: Namespaces | None = None
+    """Those of the host of an aggregated server, which has none itself."""
     accounts_for_pods: bool = False
     """Whether every pod is given a service account: so it is where a controller makes the accounts `default`."""
     controllers: ControllerMetrics = field(default_factory=ControllerMetrics)

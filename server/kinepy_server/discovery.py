@@ -46,24 +46,24 @@ def discovery_pages() -> Sequence[Page]:
 
 async def handle_root(context: Context, request: Request) -> Response:
     """The paths of the server, in order."""
-    return Response(200, _root(context.registry))
+    return Response(200, _root(context.registry.shown))
 
 
 async def handle_discovery(context: Context, request: Request) -> Response:
     """`/api`, `/apis` and what is below them, without the resources themselves."""
     root, *below = request.path.removesuffix("/").removeprefix("/").split("/")
-    if not _exists(context.registry, root, below):
-        raise _missing(context.registry, root, below)
+    if not _exists(context.registry.shown, root, below):
+        raise _missing(context.registry.shown, root, below)
     if request.method not in ("GET", "HEAD"):
         raise method_not_allowed()
     accept = request.headers.get("accept", "")
     chosen = _choose(accept, aggregated=not below)
     if chosen == "aggregated":
-        return _aggregated_answer(context.registry, request, root)
+        return _aggregated_answer(context.registry.shown, request, root)
     body = (
         _api_versions(context, request)
         if root == "api" and not below
-        else _plain_body(context.registry, root, below)
+        else _plain_body(context.registry.shown, root, below)
     )
     if chosen == "yaml":
         return Response(200, yaml_of_json(body), "application/yaml", dict(_VARY))
@@ -83,7 +83,9 @@ def _sealed(body: bytes) -> bytes:
 
 def _exists(registry: Registry, root: str, below: Sequence[str]) -> bool:
     if root == "api":
-        return not below or (len(below) == 1 and bool(registry.resources("", below[0])))
+        return (
+            bool(registry.resources("", below[0])) if len(below) == 1 else not below and _has_core(registry)
+        )
     if not below:
         return True
     if not below[0] or registry.group(below[0]) is None:
@@ -91,11 +93,18 @@ def _exists(registry: Registry, root: str, below: Sequence[str]) -> bool:
     return len(below) == 1 or (len(below) == 2 and bool(registry.resources(*below)))
 
 
+def _has_core(registry: Registry) -> bool:
+    """Whether the core group is served, as it is but by aggregated servers."""
+    return registry.group("") is not None
+
+
 def _missing(registry: Registry, root: str, below: Sequence[str]) -> Exception:
     """An unknown version of a group that is served is told in JSON, everything else as text (HTTP-4)."""
+    if not below:
+        return page_not_found()
     version = below[0] if root == "api" else below[-1]
     of_known_group = (
-        len(below) == 1
+        len(below) == 1 and _has_core(registry)
         if root == "api"
         else len(below) == 2 and registry.group(below[0]) is not None and registry.part(below[0]) is None
     )
@@ -135,7 +144,7 @@ def _aggregated_answer(registry: Registry, request: Request, root: str) -> Respo
 
 def _api_versions(context: Context, request: Request) -> bytes:
     address = context.settings.advertised_address or request.headers.get("host", "")
-    core = context.registry.group("")
+    core = context.registry.shown.group("")
     return orjson.dumps(
         {
             "kind": "APIVersions",
@@ -150,7 +159,7 @@ def _api_versions(context: Context, request: Request) -> bytes:
 
 @lru_cache(maxsize=4)
 def _root(registry: Registry) -> bytes:
-    paths = {"/api", "/apis", "/apis/", *OTHER_PATHS}
+    paths = {"/apis", "/apis/", *OTHER_PATHS}
     for group in registry.groups():
         base = f"/apis/{group.name}" if group.name else "/api"
         paths |= {base, *(f"{base}/{version}" for version in group.versions)}

@@ -96,7 +96,7 @@ async def respond(context: Context, request: Request, pages: Pages) -> Response 
     if request.path.startswith("/apis/"):
         await _look_for_group(context, request.path.split("/")[2])
     if page is None:
-        raise _missing_page(context.registry, request.path)
+        raise _missing_page(context.registry.shown, request.path)
     if request.method not in page.methods and request.method != "HEAD":
         raise method_not_allowed()
     return await page.handler(context, request)
@@ -104,10 +104,10 @@ async def respond(context: Context, request: Request, pages: Pages) -> Response 
 
 async def _found(context: Context, request: Request) -> Resource:
     """The resource of a request; one that this process does not know yet may have been defined by another."""
-    known = context.registry.lookup(request.group, request.version, request.resource)
+    known = context.registry.shown.lookup(request.group, request.version, request.resource)
     if known is None and context.catch_up is not None:
         await context.catch_up(request.group, request.resource)
-    return find_resource(context.registry, request)
+    return find_resource(context.registry.shown, request)
 
 
 async def _look_for_group(context: Context, group: str) -> None:
@@ -185,5 +185,5 @@ def _missing_page(registry: Registry, path: str) -> Exception:
         and registry.group(parts[1]) is not None
         and registry.part(parts[1]) is None
     )
-    version_of_core = parts[0] == "api" and len(parts) == 2
+    version_of_core = parts[0] == "api" and len(parts) == 2 and registry.group("") is not None
     return unknown_resource() if version_of_group or version_of_core else page_not_found()

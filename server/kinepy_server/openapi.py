@@ -35,7 +35,7 @@ def openapi_pages() -> Sequence[Page]:
 
 async def handle_index(context: Context, request: Request) -> Response:
     """The address of every document. It is JSON, but the original calls it text."""
-    body = await asyncio.to_thread(_index, context.registry)
+    body = await asyncio.to_thread(_index, context.registry.shown)
     etag = f'"{_hash(body)}"'
     headers = {"ETag": etag, "Vary": "Accept"}
     return _unless_known(request, Response(200, body, TEXT, headers, verbatim=True))
@@ -46,9 +46,9 @@ async def handle_document(context: Context, request: Request) -> Response:
     path = request.path.removesuffix("/").removeprefix(f"{BASE}/")
     if request.path.rstrip("/") == BASE:
         return await handle_index(context, request)
-    if path not in dict(_group_versions(context.registry)):
+    if path not in dict(_group_versions(context.registry.shown)):
         return Response(404, b"", "", verbatim=True)
-    body, right = await asyncio.to_thread(_document, context.registry, path)
+    body, right = await asyncio.to_thread(_document, context.registry.shown, path)
     asked = request.parameter("hash")
     if asked and asked != right:
         return Response(301, b"", TEXT, {"Location": f"{BASE}/{path}?hash={right}"}, verbatim=True)

@@ -39,7 +39,7 @@ async def handle_swagger(context: Context, request: Request) -> Response:
     content_type = _chosen(request.headers.get("accept") or "*/*")
     if not content_type:
         return Response(406, b"", "", {"Vary": "Accept"}, verbatim=True)
-    forms = await asyncio.to_thread(_forms, context.registry)
+    forms = await asyncio.to_thread(_forms, context.registry.shown)
     headers = {"ETag": forms.etag, "Vary": "Accept"}
     known = (part.strip().removeprefix("W/") for part in request.headers.get("if-none-match", "").split(","))
     if forms.etag in known:

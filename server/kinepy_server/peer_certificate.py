@@ -1,6 +1,7 @@
 """The certificate that a client has shown in the TLS handshake, for the application."""
 
 import asyncio
+import ssl
 from typing import Any, Final, cast
 
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
@@ -11,10 +12,16 @@ CLOSE_ANSWER_S: Final = 2.0
 """How long a client may take to answer the end of its watch; then the connection is closed anyway."""
 
 
-def peer_certificate(transport: asyncio.BaseTransport) -> bytes | None:
-    """The certificate of a connection's client (DER), which the handshake has verified; None without one."""
+def peer_certificate(transport: asyncio.BaseTransport) -> tuple[bytes, ...] | None:
+    """The certificate of a connection's client (DER) and those by which the handshake has verified it, in order; None
+    without one."""
     tls = transport.get_extra_info("ssl_object")
-    return tls.getpeercert(binary_form=True) if tls is not None else None
+    if tls is None or tls.getpeercert(binary_form=True) is None:
+        return None
+    if hasattr(tls, "get_verified_chain"):
+        return tuple(tls.get_verified_chain())
+    # Before Python 3.13 only the object within tells it.
+    return tuple(ssl.PEM_cert_to_DER_cert(one.public_bytes()) for one in tls._sslobj.get_verified_chain())
 
 
 class WebSocketProtocol(WebSocketsSansIOProtocol):

@@ -18,22 +18,24 @@ Handler: TypeAlias = Callable[[Context, Request, Resource], Awaitable[Answer]]
 PageHandler: TypeAlias = Callable[[Context, Request], Awaitable[Answer]]
 """A handler of a path that is no resource, such as discovery, /version or /healthz."""
 
-Authenticate: TypeAlias = Callable[[Mapping[str, str], bytes | None], User | Awaitable[User | None] | None]
-"""Headers and client certificate (DER) to the user; None when credentials are wrong.
-
-Answers from memory nearly always; an awaitable comes where the store must be asked.
-"""
-
 CLIENT_CERTIFICATE = "kinepy.client_certificate"
-"""The key of an ASGI scope under which the verified certificate (DER) of the client stands, if it showed one."""
+"""The key of an ASGI scope under which the certificate of the client stands, if it showed one: the chain by which it
+was verified (DER), its own first."""
 
 CONNECTION = "kinepy.connection"
 """The key of an ASGI scope under which the connection stands, where the server gives it (`sending.Connection`)."""
 
 Scope: TypeAlias = Mapping[str, Any]
 
-Authorize: TypeAlias = Callable[[Request], None]
-"""Raises the 403 StatusError when `request.user` may not do the request. Answers from memory."""
+Authenticate: TypeAlias = Callable[[Mapping[str, str], Scope], User | Awaitable[User | None] | None]
+"""The headers, and the ASGI scope that they are from, to the user; None when credentials are wrong.
+
+Answers from memory nearly always; an awaitable comes where the store, or another server, must be asked.
+"""
+
+Authorize: TypeAlias = Callable[[Request], Awaitable[None] | None]
+"""Raises the 403 StatusError when `request.user` may not do the request, or answers with what is to be awaited and
+raises it. Answers from memory nearly always."""
 
 
 @dataclass(frozen=True, slots=True)

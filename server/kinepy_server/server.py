@@ -16,6 +16,7 @@ from kinepy_server.auth.setup import Security, guarding
 from kinepy_server.auth.tls import CIPHERS, Tls
 from kinepy_server.bounded_http import BoundedHttpProtocol
 from kinepy_server.context import Context
+from kinepy_server.custom.given import apply_definitions
 from kinepy_server.discovery import discovery_pages
 from kinepy_server.flow.connections import Connections
 from kinepy_server.health import GROUPS, handle_health
@@ -25,6 +26,7 @@ from kinepy_server.openapi import openapi_pages
 from kinepy_server.peer_certificate import WebSocketProtocol
 from kinepy_server.request import Request
 from kinepy_server.resources.builtins import builtin_registry
+from kinepy_server.resources.resource import JsonObject
 from kinepy_server.seams import Page
 from kinepy_server.served import Served
 from kinepy_server.server_settings import ServerSettings
@@ -84,12 +86,18 @@ async def serve(
     on_ready: Callable[[], None],
     tls: Tls | None = None,
     root_ca: str = "",
+    definitions: Sequence[JsonObject] = (),
 ) -> None:
-    """Serve until `stop`: watches are ended first, then running requests get `GRACE_S` to finish."""
+    """Serve until `stop`: watches are ended first, then running requests get `GRACE_S` to finish.
+
+    `definitions` of custom resources are applied before.
+    """
     host, port = sock.getsockname()[:2]
-    context = Context(store, builtin_registry(), settings, served=Served(f"{host}:{port}", root_ca))
+    registry = builtin_registry() if security.delegation is None else builtin_registry().showing_parts()
+    context = Context(store, registry, settings, served=Served(f"{host}:{port}", root_ca))
     metrics = HttpMetrics(served_by(context))
     async with guarding(context, security) as guard:
+        await apply_definitions(context, definitions)
         app = create_app(
             context,
             authenticate=guard.authenticate,
@@ -98,7 +106,12 @@ async def serve(
             controllers=controllers,
             observer=metrics,
         )
-        server = HttpServer(_config(app, tls, context.flow.connections), on_ready=on_ready)
+        config = _config(app, tls, context.flow.connections)
+        if guard.authorities is not None:
+            config.load()
+            assert config.ssl is not None, "who looks at certificates serves TLS"
+            guard.authorities.attach(config.ssl)
+        server = HttpServer(config, on_ready=on_ready)
         context.flow.connections.members = server.server_state.connections
         async with asyncio.TaskGroup() as tasks:
             stopper = tasks.create_task(_stop_cleanly(server, context, stop))
@@ -125,7 +138,7 @@ def served_by(context: Context) -> Callable[[Request], bool]:
     """Whether the server knows the resource and subresource of a request by now."""
 
     def is_served(request: Request) -> bool:
-        resource = context.registry.lookup(request.group, request.version, request.resource)
+        resource = context.registry.shown.lookup(request.group, request.version, request.resource)
         return resource is not None and (
             not request.subresource or request.subresource in resource.subresources
         )
@@ -143,6 +156,7 @@ def pages(metrics: HttpMetrics) -> Sequence[Page]:
 
 def _config(app: object, tls: Tls | None, connections: Connections) -> uvicorn.Config:
     client_ca = tls.client_ca if tls is not None else None
+    asks = tls is not None and (client_ca is not None or tls.asks_clients)
     return uvicorn.Config(
         app,  # type: ignore[arg-type]  # uvicorn's protocol for ASGI is narrower than ASGI
         http=partial(BoundedHttpProtocol, connections=connections),  # type: ignore[arg-type]  # makes one
@@ -162,5 +176,5 @@ def _config(app: object, tls: Tls | None, connections: Connections) -> uvicorn.C
         ssl_keyfile=tls.key if tls is not None else None,
         ssl_ca_certs=str(client_ca) if client_ca is not None else None,
         ssl_ciphers=CIPHERS,
-        ssl_cert_reqs=ssl.CERT_OPTIONAL if client_ca is not None else ssl.CERT_NONE,
+        ssl_cert_reqs=ssl.CERT_OPTIONAL if asks else ssl.CERT_NONE,
     )

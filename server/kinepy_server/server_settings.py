@@ -47,6 +47,10 @@ class ServerSettings:
     event_ttl_s: int = 3600
     namespace_retry_s: float = 1.0
     json_patch_operations_max: int = 10_000
+    delegation_cache_s: float = 10.0
+    """How long an aggregated server keeps what its host has said of a token, and of a right."""
+    delegation_timeout_s: float = 10.0
+    delegation_requests_max: int = 64
     advertised_address: str = ""
     """host:port of `serverAddressByClientCIDRs`; the address served when empty."""
 

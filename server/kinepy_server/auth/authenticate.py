@@ -8,9 +8,11 @@ from kinepy_server.auth.accounts import AccountTokens, InvalidToken
 from kinepy_server.auth.certificates import CertificateUsers
 from kinepy_server.auth.tokens import TokenUsers
 from kinepy_server.auth.user import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED, User
+from kinepy_server.seams import CLIENT_CERTIFICATE, Scope
 
 ADMIN = User("admin", (MASTERS, AUTHENTICATED))
 NOBODY = User(ANONYMOUS, (UNAUTHENTICATED,))
+_NOTHING: Scope = {}
 WEBSOCKET_TOKEN_PREFIX = "base64url.bearer.authorization.k8s.io."
 
 
@@ -30,14 +32,15 @@ class Authenticator:
         self._accounts, self._certificates, self._anonymous = accounts, certificates, anonymous
 
     def __call__(
-        self, headers: Mapping[str, str], client_certificate: bytes | None = None
+        self, headers: Mapping[str, str], scope: Scope = _NOTHING
     ) -> "User | Awaitable[User | None] | None":
         """The user of a request with these (lower-case) headers; None when its credentials are wrong.
 
         Only the token of a service account needs more than memory: then the answer is to be awaited.
         """
-        if client_certificate is not None and self._certificates is not None:
-            good, user = self._certificates.user(client_certificate)
+        shown = scope.get(CLIENT_CERTIFICATE)
+        if shown is not None and self._certificates is not None:
+            good, user = self._certificates.user(shown[0])
             if not good or user is not None:
                 return user if good else None
         token = bearer_token(headers.get("authorization", ""))
@@ -68,7 +71,7 @@ class Authenticator:
 class EveryoneIsAdmin:
     """Takes every request for one of the admin, whatever it shows: `--insecure`."""
 
-    def __call__(self, headers: Mapping[str, str], client_certificate: bytes | None = None) -> User:
+    def __call__(self, headers: Mapping[str, str], scope: Scope = _NOTHING) -> User:
         """The admin."""
         return ADMIN
 

@@ -31,7 +31,7 @@ class Access:
     def _look_closer(self, request: Request) -> None:
         """A list that asks for one object by its name needs the right to that one only (HTTP-2)."""
         name = selected_name(request.query) if request.verb in _ON_COLLECTIONS and not request.name else ""
-        self._require(request.user, _named(request, name) if name else request)
+        self._require(request.user, named_action(request, name) if name else request)
 
     def _require(self, user: User, action: Attributes) -> None:
         if not self._authorizer.allows(user, action):
@@ -40,7 +40,7 @@ class Access:
 
 def refusal(user: User, action: Attributes, reason: str = "") -> StatusError:
     """The original's 403."""
-    why = _escaped(_why(user, action))
+    why = escaped(_why(user, action))
     why = f"{why}: {reason}" if reason else why
     if action.is_resource:
         return forbidden(_Asked(action.group, action.resource), action.name, why)
@@ -60,7 +60,8 @@ class _Asked:
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
 
-def _named(request: Request, name: str) -> Action:
+def named_action(request: Request, name: str) -> Action:
+    """What a request asks for, if it asked for one object."""
     return Action(
         request.verb,
         request.group,
@@ -81,6 +82,6 @@ def _why(user: User, action: Attributes) -> str:
     )
 
 
-def _escaped(text: str) -> str:
-    # The original guards against browsers that show the message as HTML.
+def escaped(text: str) -> str:
+    """A text of which no browser makes HTML, as the original's messages are."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

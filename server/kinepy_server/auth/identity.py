@@ -1,6 +1,6 @@
 """What handlers need to know of users and their rights."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -37,6 +37,16 @@ class Identity:
     """Users by the tokens that are kept: the admin's, and those of the token file."""
     write_checks: Mapping[str, WriteCheck] = field(default_factory=dict)
     """By a resource's qualified name."""
+
+    ask_create: Callable[[Request], Awaitable[None]] | None = None
+    """Does what `check_create` does where rights are known elsewhere; then it is asked before."""
+
+    async def asked_create(self, request: Request) -> bool:
+        """Whether somebody else was asked whether the user may create; raises the 403 when not."""
+        if self.ask_create is None:
+            return False
+        await self.ask_create(request)
+        return True
 
     def check_create(self, request: Request) -> None:
         """Raise the 403 of an update or apply that would create the object, by a user who may not create."""

@@ -10,15 +10,16 @@ from kinepy_server.auth.authenticate import NOBODY, Authenticator, EveryoneIsAdm
 from kinepy_server.auth.authorize import Access
 from kinepy_server.auth.authorizer import ALWAYS_ALLOW, RBAC, AlwaysAllow, Authorizer
 from kinepy_server.auth.certificates import CertificateUsers
+from kinepy_server.auth.guard import Guard
 from kinepy_server.auth.identity import Identity
 from kinepy_server.auth.rbac.bootstrap import make_bootstrap_policy
 from kinepy_server.auth.rbac.escalation import escalation_checks
 from kinepy_server.auth.rbac.following import following_rbac
 from kinepy_server.auth.user import User
 from kinepy_server.context import Context
-from kinepy_server.seams import Authenticate, Authorize
 
 if TYPE_CHECKING:
+    from kinepy_server.auth.delegated.setup import Delegation
     from kinepy_server.auth.signing import SigningKey
 
 
@@ -32,22 +33,22 @@ class Security:
     """The key for tokens of service accounts; one that lives as long as the process when it is None."""
     everyone_is_admin: bool = False
     mode: str = RBAC
+    delegation: "Delegation | None" = None
+    """Where another server knows users and rights."""
 
 
 INSECURE = Security(everyone_is_admin=True, mode=ALWAYS_ALLOW)
 
 
-@dataclass(frozen=True, slots=True)
-class Guard:
-    """What stands before every request."""
-
-    authenticate: Authenticate
-    authorize: Authorize
-
-
 @asynccontextmanager
 async def guarding(context: Context, security: Security) -> AsyncIterator[Guard]:
-    """Set the context's identity, and keep it as the store has it until the block ends."""
+    """Set the context's identity, and keep it as the store, or the host, has it until the block ends."""
+    if security.delegation is not None:
+        from kinepy_server.auth.delegated.setup import delegating
+
+        async with delegating(context, security.delegation, security.users) as guard:
+            yield guard
+        return
     accounts = context.identity.accounts
     if security.find_key is not None:
         accounts = AccountTokens(security.find_key, context.store, context.registry, clock=context.clock)

@@ -14,9 +14,11 @@ class Tls:
     """The files to serve TLS with.
 
     `key` is None when the certificate's file holds it too. Clients may show certificates of `client_ca`; one of
-    another authority is refused by the handshake. Without it none is asked for.
+    another authority is refused by the handshake. Without it none is asked for, unless `asks_clients`: then those
+    whose certificates are taken are told later.
     """
 
     certificate: Path
     key: Path | None = None
     client_ca: Path | None = None
+    asks_clients: bool = False

@@ -53,8 +53,18 @@ def serve(
     advertise_url: o.AdvertiseUrl = None,
     retention: o.Retention = None,
     settings: o.Set = None,
+    aggregated: o.Aggregated = False,
+    host_kubeconfig: o.HostKubeconfig = None,
+    definitions: o.Definitions = None,
+    requestheader_client_ca_file: o.ProxyCa = None,
+    requestheader_allowed_names: o.ProxyNames = None,
+    requestheader_username_headers: o.UsernameHeaders = None,
+    requestheader_uid_headers: o.UidHeaders = None,
+    requestheader_group_headers: o.GroupHeaders = None,
+    requestheader_extra_headers_prefix: o.ExtraPrefixes = None,
 ) -> None:
     """Serve the Kubernetes API until SIGTERM or Ctrl-C."""
+    given = locals()
     from kinepy_server.cli.problems import reported
 
     with reported():
@@ -63,24 +73,7 @@ def serve(
 
         if etcd_listen is not None:
             etcd(data, database, etcd_listen)
-        plan = make_plan(
-            data=data,
-            database=database,
-            listen=listen,
-            workers=workers,
-            controllers=controllers,
-            insecure=insecure,
-            insecure_anywhere=insecure_anywhere,
-            tls=(tls_cert, tls_key),
-            tls_san=tls_san or [],
-            client_ca=client_ca,
-            token_file=token_file,
-            authorization_mode=authorization_mode,
-            advertise_url=advertise_url,
-            retention=retention or [],
-            settings=settings or [],
-        )
-        run(plan)
+        run(make_plan(**{name: value for name, value in given.items() if name != "etcd_listen"}))
 
 
 @app.command()
@@ -106,6 +99,22 @@ def kubeconfig(data: o.Data = o.DEFAULT_DATA, user: o.User = None, group: o.Grou
 
         text = users_kubeconfig(data, user, group or []) if user else admins_kubeconfig(data)
         typer.echo(text, nl=False)
+
+
+@app.command()
+def apiservice(
+    service: o.Service,
+    data: o.Data = o.DEFAULT_DATA,
+    definitions: o.Definitions = None,
+    port: o.ServicePort = 443,
+) -> None:
+    """Print the APIServices by which a host reaches an aggregated server, for `kubectl apply -f -`."""
+    from kinepy_server.cli.problems import reported
+
+    with reported():
+        from kinepy_server.cli.apiservice import api_services
+
+        typer.echo(api_services(data, definitions or [], service=service, port=port), nl=False)
 
 
 @app.command()

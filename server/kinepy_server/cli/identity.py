@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kinepy.clock import Clock
 from kinepy_server.auth.authenticate import ADMIN
@@ -12,6 +13,9 @@ from kinepy_server.auth.tls import Tls
 from kinepy_server.auth.tokens import admin_token, token_file
 from kinepy_server.cli.plan import Plan
 from kinepy_server.cli.problems import Problem
+
+if TYPE_CHECKING:
+    from kinepy_server.auth.delegated.setup import Delegation
 
 CA_FILE = "ca.crt"
 
@@ -60,8 +64,23 @@ def _secure(plan: Plan, *, clock: Clock) -> Identity:
     users = dict(token_file(plan.token_file)) if plan.token_file else {}
     users[token] = ADMIN
     write_private(plan.data / "kubeconfig", kubeconfig(url, ca_pem=ca_pem, token=token))
-    security = Security(users=users, find_key=lambda: key, mode=plan.authorization_mode)
+    security = Security(
+        users=users, find_key=lambda: key, mode=plan.authorization_mode, delegation=_delegation(plan)
+    )
     return Identity(url, security, tls, ca_pem)
+
+
+def _delegation(plan: Plan) -> "Delegation | None":
+    if plan.aggregation is None:
+        return None
+    from kinepy_server.auth.delegated.setup import Delegation
+    from kinepy_server.cli.aggregation import authorities
+
+    return Delegation(
+        host=plan.aggregation.host,
+        request_header=plan.aggregation.request_header,
+        client_ca=authorities(plan.client_ca) if plan.client_ca is not None else None,
+    )
 
 
 def _client_ca(path: Path) -> Path:
@@ -95,13 +114,16 @@ def _given_chain(certificate: Path, key: Path) -> str:
 
 def _tls(plan: Plan, *, clock: Clock) -> tuple[Tls, str]:
     """What to serve with, and what clients are to trust."""
-    client_ca = _client_ca(plan.client_ca) if plan.client_ca is not None else None
+    behind = plan.aggregation is not None
+    client_ca = _client_ca(plan.client_ca) if plan.client_ca is not None and not behind else None
     if plan.tls_cert is not None and plan.tls_key is not None:
-        return Tls(plan.tls_cert, plan.tls_key, client_ca), _given_chain(plan.tls_cert, plan.tls_key)
+        ca_pem = _given_chain(plan.tls_cert, plan.tls_key)
+        return Tls(plan.tls_cert, plan.tls_key, client_ca, asks_clients=behind), ca_pem
     from urllib.parse import urlsplit
 
     from kinepy_server.auth.pki import ensure_pki, utc_now
 
     advertised = urlsplit(served_url(plan)).hostname or ""
     files = ensure_pki(plan.data / "pki", [plan.host, advertised, *plan.tls_san], now=utc_now(clock.now_us()))
-    return Tls(files.chain, client_ca=client_ca or files.ca), files.ca.read_text()
+    client_ca = None if behind else client_ca or files.ca
+    return Tls(files.chain, client_ca=client_ca, asks_clients=behind), files.ca.read_text()

@@ -118,6 +118,92 @@ Retention = Annotated[
         "some of them with commas between them, or last, or forever; without PREFIX= of all others; repeatable.",
     ),
 ]
+Aggregated = Annotated[
+    bool,
+    typer.Option(
+        "--aggregated",
+        envvar="KINEPY_AGGREGATED",
+        help="Serve only the types of --definitions, behind another API server, which knows users and rights.",
+    ),
+]
+HostKubeconfig = Annotated[
+    Path | None,
+    typer.Option(
+        "--host-kubeconfig",
+        envvar="KINEPY_HOST_KUBECONFIG",
+        help="With --aggregated: how the other API server is reached. [default: as the Pod that this is]",
+    ),
+]
+Definitions = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--definitions",
+        envvar="KINEPY_DEFINITIONS",
+        metavar="FILE|DIR",
+        help="With --aggregated: CustomResourceDefinitions, YAML or JSON; repeatable.",
+    ),
+]
+ProxyCa = Annotated[
+    Path | None,
+    typer.Option(
+        "--requestheader-client-ca-file",
+        envvar="KINEPY_REQUESTHEADER_CLIENT_CA_FILE",
+        help="With --aggregated: CA of the front proxy's certificate, PEM. [default: what the host's ConfigMap says, "
+        "as for all that follow]",
+    ),
+]
+ProxyNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--requestheader-allowed-names",
+        envvar="KINEPY_REQUESTHEADER_ALLOWED_NAMES",
+        help="Common names of the front proxy, with commas between them; repeatable. [default: any]",
+    ),
+]
+UsernameHeaders = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--requestheader-username-headers",
+        envvar="KINEPY_REQUESTHEADER_USERNAME_HEADERS",
+        help="Headers in which it names the user. [default: x-remote-user]",
+    ),
+]
+UidHeaders = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--requestheader-uid-headers",
+        envvar="KINEPY_REQUESTHEADER_UID_HEADERS",
+        help="Headers in which it names the user's uid. [default: none]",
+    ),
+]
+GroupHeaders = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--requestheader-group-headers",
+        envvar="KINEPY_REQUESTHEADER_GROUP_HEADERS",
+        help="Headers in which it names groups. [default: x-remote-group]",
+    ),
+]
+ExtraPrefixes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--requestheader-extra-headers-prefix",
+        envvar="KINEPY_REQUESTHEADER_EXTRA_HEADERS_PREFIX",
+        help="How headers begin in which it tells more of the user. [default: x-remote-extra-]",
+    ),
+]
+Service = Annotated[
+    str,
+    typer.Option(
+        "--service",
+        envvar="KINEPY_SERVICE",
+        metavar="NAMESPACE/NAME",
+        help="The Service by which the host reaches the aggregated server.",
+    ),
+]
+ServicePort = Annotated[
+    int, typer.Option("--port", envvar="KINEPY_SERVICE_PORT", min=1, max=65535, help="Port of the Service.")
+]
 User = Annotated[
     str | None,
     typer.Option("--user", envvar="KINEPY_USER", help="Issue a client certificate for this user."),

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from kinepy import Settings
 from kinepy_server.auth.authorizer import MODES
 from kinepy_server.auth.kubeconfig import is_loopback
+from kinepy_server.cli.aggregation import Aggregation, make_aggregation
 from kinepy_server.cli.places import database_url, is_memory
 from kinepy_server.cli.problems import Problem
 from kinepy_server.server_settings import ServerSettings
@@ -37,6 +38,7 @@ class Plan:
     token_file: Path | None
     authorization_mode: str
     advertise_url: str | None
+    aggregation: Aggregation | None
     settings: Settings
     server_settings: ServerSettings
 
@@ -50,16 +52,18 @@ def make_plan(
     controllers: str,
     insecure: bool,
     insecure_anywhere: bool,
-    tls: tuple[Path | None, Path | None],
-    tls_san: Sequence[str],
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    tls_san: Sequence[str] | None,
     client_ca: Path | None,
     token_file: Path | None,
     authorization_mode: str,
     advertise_url: str | None,
-    retention: Sequence[str],
-    settings: Sequence[str],
+    retention: Sequence[str] | None,
+    settings: Sequence[str] | None,
+    **behind: Any,
 ) -> Plan:
-    """Check the options against each other. Raises `Problem`."""
+    """Check the options against each other. `behind` are those of `make_aggregation`. Raises `Problem`."""
     host, port = split_address(listen)
     url = database_url(data, database)
     if insecure and not insecure_anywhere and not is_loopback(host):
@@ -69,12 +73,13 @@ def make_plan(
         )
     if workers > 1 and is_memory(url):
         raise Problem("--workers needs a database that processes can share: use an SQLite file or PostgreSQL")
-    if (tls[0] is None) != (tls[1] is None):
+    if (tls_cert is None) != (tls_key is None):
         raise Problem("--tls-cert and --tls-key belong together: give both or neither")
     if authorization_mode not in MODES:
         raise Problem(f"there is no authorization mode {authorization_mode!r}: write {' or '.join(MODES)}")
-    store_settings, server_settings = apply_settings(settings)
-    store_settings = with_retention(store_settings, retention)
+    aggregation = make_aggregation(**behind, insecure=insecure, controllers=controllers)
+    store_settings, server_settings = apply_settings(settings or ())
+    store_settings = with_retention(store_settings, retention or ())
     if store_settings.witness_path is None:
         store_settings = replace(store_settings, witness_path=str(data / "witness"))
     return Plan(
@@ -83,15 +88,16 @@ def make_plan(
         host=host,
         port=port,
         workers=workers,
-        controllers=controller_names(controllers),
+        controllers=controller_names(controllers) if aggregation is None else frozenset(),
         insecure=insecure,
-        tls_cert=tls[0],
-        tls_key=tls[1],
-        tls_san=certificate_names(tls_san),
+        tls_cert=tls_cert,
+        tls_key=tls_key,
+        tls_san=certificate_names(tls_san or ()),
         client_ca=client_ca,
         token_file=token_file,
         authorization_mode=authorization_mode,
         advertise_url=advertised(advertise_url) if advertise_url else None,
+        aggregation=aggregation,
         settings=store_settings,
         server_settings=server_settings,
     )

@@ -97,4 +97,5 @@ async def _serve(
                 on_ready=ready,
                 tls=identity.tls,
                 root_ca=identity.root_ca,
+                definitions=plan.aggregation.definitions if plan.aggregation is not None else (),
             )

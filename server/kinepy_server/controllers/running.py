@@ -51,6 +51,11 @@ async def running_controllers(context: Context, names: Collection[str]) -> Async
     Definitions are always looked after: the original does that itself too. Pods are given service accounts where
     the accounts `default` are kept.
     """
+    if context.host_namespaces is not None:
+        # All else is the host's.
+        async with following_definitions(context):
+            yield
+        return
     await make_bootstrap_objects(context)
     context.accounts_for_pods = ACCOUNTS in names
     async with (

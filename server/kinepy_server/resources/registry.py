@@ -35,6 +35,7 @@ class Registry:
         """`kinds` names every kind of each apiVersion that the original knows, served here or not. `unserved` are
         stored, but not served."""
         self._parts: Mapping[str, Registry] = {}
+        self._shown: Registry | None = None
         self._base: Registry = self
         self._unserved = tuple(unserved)
         self._by_path = {(r.group, r.version, r.plural): r for r in resources}
@@ -49,7 +50,19 @@ class Registry:
         """The same with these parts instead of its own, by group. Groups that it serves itself are not replaced."""
         whole = copy(self)
         whole._parts = {name: parts[name] for name in sorted(parts) if name not in self._groups}
+        whole._shown = self._shown.with_parts(whole._parts) if self._shown is not None else None
         return whole
+
+    def showing_parts(self) -> Self:
+        """The same for the server itself; clients are shown its parts only."""
+        whole = copy(self)
+        whole._shown = Registry((), (), kinds={})
+        return whole
+
+    @property
+    def shown(self) -> "Registry":
+        """What clients see of it: nearly always all."""
+        return self if self._shown is None else self._shown
 
     def owner(self, group: str) -> "Registry":
         """The part that serves a group, or the registry without parts: what is computed of it lasts as long as it."""

@@ -72,13 +72,16 @@ class Applier:
         self._config: bytes | None = None
         self._admit: Admit | None = None
         self._repeated: list[str] = []
+        self._may_create = False
 
     async def before_create(self) -> KeyValue | None:
         """What is wrong with the configuration is told before what is wrong with its namespace."""
         new, _ = self.apply(None)
         request = self._request
         self._admit = await admission_of(self._context, self._resource, new)
-        return await require_namespace(self._context, self._resource, request.namespace, name=request.name)
+        guard = await require_namespace(self._context, self._resource, request.namespace, name=request.name)
+        self._may_create = await self._context.identity.asked_create(request)
+        return guard
 
     def decide(self, kv: KeyValue | None) -> Decision:
         """The object with the configuration in it."""
@@ -88,7 +91,8 @@ class Applier:
         old = None if kv is None else decode(resource, kv)
         self._context.identity.check_write(request, resource, new, old=old)
         if kv is None or old is None:
-            self._context.identity.check_create(request)
+            if not self._may_create:
+                self._context.identity.check_create(request)
             metadata.pop("resourceVersion", None)
             entries = applied.entries
             warnings = request.warnings

@@ -1,0 +1,113 @@
+"""Following objects of the host: a list, then a watch, and anew whatever happens."""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Final
+from urllib.parse import urlencode
+
+import orjson
+
+from kinepy.clock import Clock
+from kinepy_server.auth.delegated.host import JSON, Host, HostError
+
+_log = logging.getLogger("kinepy.delegation")
+PARTIAL: Final = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1"
+PAGE_OBJECTS: Final = 500
+WATCH_S: Final = 300
+PAUSE_FIRST_S: Final = 0.8
+PAUSE_MAX_S: Final = 30.0
+_EXPIRED: Final = 410
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """Who hears of the objects."""
+
+    state: Callable[[Iterable[Json]], None]
+    """All there are."""
+    changed: Callable[[Json], None]
+    gone: Callable[[Json], None]
+
+
+class Follower:
+    """Keeps a listener in step with a collection of the host. Of objects with `metadata_only` no more is told."""
+
+    def __init__(
+        self, host: Host, path: str, listener: Listener, *, selector: str = "", metadata_only: bool = False
+    ) -> None:
+        self._host, self._path, self._listener = host, path, listener
+        self._selector, self._metadata_only = selector, metadata_only
+        self._version = ""
+
+    async def read(self) -> None:
+        """Tell all there are. Raises `HostError`."""
+        found: list[Json] = []
+        more: dict[str, str] = {}
+        while True:
+            page = await self._host.get(
+                self._target(limit=str(PAGE_OBJECTS), **more), accept=self._accept("List")
+            )
+            found += page.get("items") or []
+            metadata = page.get("metadata") or {}
+            if not metadata.get("continue"):
+                break
+            more = {"continue": metadata["continue"]}
+        self._version = metadata.get("resourceVersion", "")
+        self._listener.state(found)
+
+    async def run(self, *, clock: Clock, random: Random) -> None:
+        """Follow from what was read, until cancelled."""
+        pause_s = PAUSE_FIRST_S
+        while True:
+            began = clock.monotonic()
+            try:
+                if not self._version:
+                    await self.read()
+                await self._watch()
+                pause_s = PAUSE_FIRST_S
+            except HostError as error:
+                _log.warning("%s of the host cannot be followed for the moment: %s", self._path, error)
+                if error.code == _EXPIRED:
+                    self._version = ""
+                elif clock.monotonic() - began > PAUSE_MAX_S:
+                    pause_s = PAUSE_FIRST_S
+                await clock.sleep(pause_s * (1 + random.random()))
+                pause_s = min(2 * pause_s, PAUSE_MAX_S)
+
+    async def _watch(self) -> None:
+        target = self._target(
+            watch="true",
+            allowWatchBookmarks="true",
+            resourceVersion=self._version,
+            timeoutSeconds=str(WATCH_S),
+        )
+        lines = self._host.lines(target, accept=self._accept(""), limit_s=WATCH_S)
+        async for line in lines:
+            self._take(line)
+
+    def _take(self, line: bytes) -> None:
+        try:
+            event = orjson.loads(line)
+            kind, obj = event["type"], event["object"]
+            if kind == "ERROR":
+                raise HostError(obj.get("message", "the watch failed"), code=obj.get("code", 0))
+            version = obj["metadata"]["resourceVersion"]
+        except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
+            raise HostError("the host's watch told what is no event") from None
+        if kind in ("ADDED", "MODIFIED"):
+            self._listener.changed(obj)
+        elif kind == "DELETED":
+            self._listener.gone(obj)
+        self._version = version
+
+    def _target(self, **parameters: str) -> str:
+        if self._selector:
+            parameters["fieldSelector"] = self._selector
+        return f"{self._path}?{urlencode(parameters)}"
+
+    def _accept(self, suffix: str) -> str:
+        return f"{PARTIAL.format(suffix)},{JSON}" if self._metadata_only else JSON
