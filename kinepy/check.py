@@ -77,7 +77,11 @@ async def check_snapshot(
     for prefix, floor in floors.items():
         if floor > current:
             report.problem(f"floor {floor} of prefix {prefix!r} is beyond the current revision {current}")
-    fold = LogFold(report, floors=floors, bases=[epoch.base_revision for epoch in epochs])
+    bases = [epoch.base_revision for epoch in epochs]
+    if len(epochs) > 1:
+        # What came before the last epoch cannot be asked for, whatever the prefix.
+        floors = {prefix: max(floor, bases[-1]) for prefix, floor in floors.items()}
+    fold = LogFold(report, floors=floors, bases=bases)
     after = Revision(0)
     while page := await tx.history(KeyRange.everything(), after=after, upto=current, limit=PAGE_ROWS):
         for row in page:

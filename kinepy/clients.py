@@ -107,10 +107,11 @@ class Mirror(Mapping[bytes, KeyValue]):
         *,
         on_change: Callable[[Event], None] | None = None,
         clock: Clock | None = None,
+        random: Random | None = None,
     ) -> None:
         self.error: KinepyError | None = None
         self._store, self._key_range, self._on_change = store, key_range, on_change
-        self._clock = clock or SystemClock()
+        self._clock, self._random = clock or SystemClock(), random or SystemRandom()
         self._items: dict[bytes, KeyValue] = {}
         self._revision = Revision(0)
         self._watch: Watch | None = None
@@ -152,13 +153,13 @@ class Mirror(Mapping[bytes, KeyValue]):
             raise error
 
     async def _follow(self) -> None:
-        attempt, random = 0, SystemRandom()
+        attempt = 0
         while True:
             try:
                 await self._follow_once()
                 attempt = 0
             except StorageUnavailable:
-                await self._clock.sleep(_backoff_s(attempt, random))
+                await self._clock.sleep(_backoff_s(attempt, self._random))
                 attempt += 1
             except KinepyError as error:
                 self._give_up(error)

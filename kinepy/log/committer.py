@@ -260,8 +260,9 @@ class Committer:
     def _acknowledge(self, attempt: _Attempt) -> None:
         draft = attempt.draft
         assert draft is not None
+        # Also without rows: the answers tell at which revision they found what they found.
+        self._continuity.saw(draft.revision)
         if draft.rows:
-            self._continuity.saw(draft.revision)
             self._follower.committed(attempt.first, draft.revision, draft.events)
         for write, result in zip(attempt.writes, attempt.answers, strict=True):
             answer(write, result)

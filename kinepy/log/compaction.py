@@ -20,7 +20,7 @@ def parts(prefixes: Collection[bytes]) -> Mapping[bytes, Sequence[KeyRange]]:
 
     b"" is always among the prefixes. Together the ranges hold every key once.
     """
-    found: dict[bytes, list[KeyRange]] = {prefix: [] for prefix in {b"", *prefixes}}
+    found: dict[bytes, list[KeyRange]] = {prefix: [] for prefix in dict.fromkeys((b"", *prefixes))}
     ends = {end for prefix in found if (end := prefix_end(prefix)) is not None}
     edges = sorted({*found, *ends})
     for start, end in zip(edges, [*edges[1:], None], strict=True):

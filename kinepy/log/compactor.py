@@ -63,7 +63,7 @@ class Compactor:
         self, maintenance: Maintenance | None, floors: Floors, to: Revision | None
     ) -> Revision:
         """Raise every floor that is lower, but for prefixes that are kept for ever; returns the store's floor."""
-        current = await self._driver.current()
+        current = await self._tail.continuity.current()
         target = current if to is None else to
         if target > current:
             raise RevisionInFuture(requested=target, current=current)

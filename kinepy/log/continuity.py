@@ -59,6 +59,7 @@ class Continuity:
         if revision < seen:
             # Not an answer that was overtaken by our own commits: what we had seen before asking is gone.
             revision = await self.restore()
+        self.saw(revision)
         return revision
 
     async def restore(self) -> Revision:
@@ -77,10 +78,12 @@ class Continuity:
 
     async def _restored(self, tx: WriteTransaction) -> Revision:
         stored = await tx.stored_lineage() if tx.lineage is not None else None
+        # A server may lack even the commit that noted which one was before it.
+        before = stored or self._lineage
         if tx.revision < self.seen:
             reason = f"the database stands at revision {tx.revision}, but was seen at {self.seen}"
-        elif stored is not None and stored != tx.lineage and not self._lossless:
-            reason = f"server {tx.lineage} took over from {stored}, and may lack its last commits"
+        elif tx.lineage is not None and before not in (None, tx.lineage) and not self._lossless:
+            reason = f"server {tx.lineage} took over from {before}, and may lack its last commits"
         else:
             if tx.lineage is not None and stored != tx.lineage:
                 await tx.put_lineage(tx.lineage)

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from kinepy.errors import Compacted, KinepyError, Overloaded, WatchOverflow
 from kinepy.keys import KeyRange, prefix_end
+from kinepy.log.floors import Floors
 from kinepy.log.metrics import StoreMetrics
 from kinepy.records import Event, WatchBatch
 from kinepy.revision import Revision
@@ -252,16 +253,18 @@ class Hub:
                 self._metrics.watchers_overflowed += 1
                 self.leave(member)
 
-    def skip_to(self, revision: Revision, error: KinepyError) -> None:
+    def skip_to(self, revision: Revision, floors: Floors, *, error: KinepyError | None = None) -> None:
         """Go on at a later revision: end the watchers that wait for anything in between, which is never published.
 
-        A watcher that begins there, but at or above the floor, has lost nothing: it may watch again from its start.
+        Those whose range can still be told of all of it may resume; the others get `Compacted`. With an `error` all
+        of them get that.
         """
+        told = self.revision
         for group in list(self._groups.values()):
+            floor = floors.of(group.key_range)
             for member in list(group.members):
                 if member.start <= revision:
-                    resumable = isinstance(error, Compacted) and member.start >= error.compacted
-                    member.end(WatchOverflow(resume=member.start) if resumable else error)
+                    member.end(error or _end_before(Revision(max(told + 1, member.start)), floor))
                     self.leave(member)
         self.revision = revision
 
@@ -271,3 +274,8 @@ class Hub:
             for member in list(group.members):
                 member.end(error)
                 self.leave(member)
+
+
+def _end_before(first: Revision, floor: Revision) -> KinepyError:
+    """What a watcher is told from whose first missing revision on nothing is published."""
+    return Compacted(requested=first, compacted=floor) if first < floor else WatchOverflow(resume=first)

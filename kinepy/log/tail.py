@@ -15,7 +15,7 @@ from typing import Protocol
 
 from kinepy.clock import Clock
 from kinepy.drivers.base import Driver, Head, HistoryRow, ReadTransaction
-from kinepy.errors import Compacted, KinepyError, StorageCorrupt, StorageUnavailable, StoreClosed
+from kinepy.errors import KinepyError, StorageCorrupt, StorageUnavailable, StoreClosed
 from kinepy.keys import KeyRange
 from kinepy.log.continuity import Continuity
 from kinepy.log.floors import Floors, read_floors
@@ -92,7 +92,7 @@ class Tail:
         metrics: StoreMetrics,
     ) -> None:
         self._driver, self._state, self._hub = driver, state, hub
-        self._continuity = continuity
+        self.continuity = continuity
         self._settings, self._clock, self._metrics = settings, clock, metrics
         self.floors = Floors({})
         self._floors_seen = clock.monotonic()
@@ -120,7 +120,7 @@ class Tail:
     async def _reload(self, tx: ReadTransaction) -> None:
         floors = await read_floors(tx)
         await self._state.reload(tx)
-        self._continuity.saw(self._state.revision)
+        self.continuity.saw(self._state.revision)
         self.floors = floors
         self._target = max(self._target, self._state.revision)
         self._wake_waiters()
@@ -170,7 +170,7 @@ class Tail:
 
     def _publish(self, events: Sequence[Event], revision: Revision) -> None:
         assert events[0].revision == self.applied + 1, (events[0].revision, self.applied)
-        self._continuity.saw(revision)
+        self.continuity.saw(revision)
         self._state.apply(events, revision)
         self._hub.publish(events, revision)
         self._target = max(self._target, revision)
@@ -228,7 +228,7 @@ class Tail:
                 signalled = await self._driver.wait_for_append(
                     timeout_s=self._settings.poll_interval_notified_s
                 )
-                current = await self._continuity.current()
+                current = await self.continuity.current()
                 self.kick(current)
                 # A signal without anything new may tell of a floor that moved.
                 if not signalled or current <= self.applied or self._floors_are_old():
@@ -320,11 +320,11 @@ class Tail:
         self._metrics.resyncs += 1
         epoch = self.floors.epoch
         await self._reload(tx)
-        error: KinepyError = Compacted(requested=Revision(after + 1), compacted=self.floors.highest)
+        error = None
         if self.floors.epoch == epoch and after + 1 >= self.floors.highest:
             error = StorageCorrupt(f"the log has a hole after revision {after}")
             log.error("%s", error)
-        self._hub.skip_to(self._state.revision, error)
+        self._hub.skip_to(self._state.revision, self.floors, error=error)
 
     def close(self) -> None:
         """Stop following; whoever waits for a revision gets `StoreClosed`."""

@@ -214,6 +214,8 @@ class Reads:
         """The revision to read in a snapshot, checked against the floors and the end of that very snapshot."""
         current = await tx.current()
         if at is None:
+            # It may be further than what this process has applied.
+            self._tail.continuity.saw(current)
             return current
         (await read_floors(tx)).check(key_range, at)
         if at > current:

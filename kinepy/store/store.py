@@ -305,6 +305,7 @@ class Store:
         async with self._driver.read() as tx:
             size, current, floors = await tx.size(), await tx.current(), await read_floors(tx)
             store_id = await tx.store_id()
+        self._continuity.saw(current)
         return StoreStatus(
             store_id=store_id,
             database=self._driver.facts.name,

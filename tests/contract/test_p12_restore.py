@@ -4,7 +4,7 @@ import asyncio
 import os
 import shutil
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +12,8 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from kinepy import KeyRange, Revision, Settings, Store, open_store
-from kinepy.errors import Compacted, DatabaseUnusable, StorageUnavailable
+from kinepy import KeyRange, Range, Revision, Settings, Store, Txn, open_store
+from kinepy.errors import Compacted, DatabaseUnusable, KeyNotFound, StorageUnavailable
 from kinepy.log.witness import Witness
 from kinepy.upkeep import start_epoch
 from tests.contract.stores import ALL, FAST, checked_store
@@ -91,6 +91,43 @@ async def test_a_database_that_only_went_on_is_left_alone(durable_url: str, witn
         async with checked_store(durable_url, settings) as store:
             await fill(store, 3)
             assert (await store.status()).epoch == 1
+
+
+async def listed(store: Store) -> Revision:
+    return (await store.range(ALL, consistent=False)).revision
+
+
+async def compared(store: Store) -> Revision:
+    return (await store.txn(Txn(then=(Range(range=ALL),)))).revision
+
+
+async def missed(store: Store) -> Revision:
+    with pytest.raises(KeyNotFound) as refusal:
+        await store.delete(b"never")
+    return refusal.value.revision
+
+
+async def reported(store: Store) -> Revision:
+    return (await store.status()).current_revision
+
+
+async def compacted(store: Store) -> Revision:
+    return await store.compact()
+
+
+@pytest.mark.parametrize("ask", [listed, compared, missed, reported, compacted])
+async def test_the_witness_knows_of_every_answer_also_before_it_is_applied(
+    tmp_path: Path, witnessed: Settings, ask: Callable[[Store], Awaitable[Revision]]
+) -> None:
+    url, far = f"sqlite:///{tmp_path / 'a.db'}", 1000.0
+    lagging = replace(witnessed, index_bytes_max=0, poll_interval_s=far, poll_interval_notified_s=far)
+    async with checked_store(url) as other:
+        store_id = (await other.status()).store_id
+        await fill(other, 1)
+        async with checked_store(url, lagging) as store:
+            told = await fill(other, 5)
+            assert await ask(store) == told
+        assert Witness.open(str(tmp_path / "witness"), store_id=store_id).seen == told
 
 
 async def told(store: Store) -> object:

@@ -3,11 +3,12 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from kinepy import KeyRange, Revision, Store, open_store
-from kinepy.errors import Compacted
+from kinepy.errors import Compacted, WatchOverflow
 from kinepy.upkeep import check_database
 from tests.backends import BACKENDS, Backend, DatabaseMaker
 from tests.contract.stores import FAST, events_upto
@@ -91,6 +92,30 @@ async def test_a_quiet_prefix_is_never_given_up(database_url: str) -> None:
         await store._compactor.apply_retention()
         with pytest.raises(Compacted):
             await store.watch(KeyRange.prefix(b"/quiet/"), start=Revision(2)).next()
+
+
+async def test_a_process_that_lags_behind_a_compaction_ends_quiet_watches_so_that_they_resume(
+    tmp_path: Path,
+) -> None:
+    url, quiet, busy = (
+        f"sqlite:///{tmp_path / 'a.db'}",
+        KeyRange.prefix(b"/quiet/"),
+        KeyRange.prefix(b"/busy/"),
+    )
+    settings = replace(RULES, retention=("/quiet/=forever",))
+    lagging = replace(settings, poll_interval_s=1000.0, poll_interval_notified_s=1000.0)
+    async with open_store(url, settings) as one, open_store(url, lagging) as late:
+        watch, sent_away = late.watch(quiet), late.watch(busy)
+        await one.put(b"/quiet/a", b"1")
+        for n in range(5):
+            await one.put(b"/busy/a", b"%d" % n)
+        assert await one.compact() == await late.current_revision()
+        with pytest.raises(Compacted):
+            await sent_away.next()
+        with pytest.raises(WatchOverflow) as ended:
+            await watch.next()
+        async with late.watch(quiet, start=ended.value.resume) as resumed:
+            assert [event.kv.value for event in await events_upto(resumed, Revision(7))] == [b"1"]
 
 
 async def test_compacting_spares_only_what_is_kept_for_ever(database_url: str) -> None:

@@ -2,6 +2,7 @@
 
 python -m tests.simulation --seed 8142 --trace     replay one run and tell everything that happens
 python -m tests.simulation --seed 0 --seeds 5000   run many
+python -m tests.simulation --coverage              tell how often each fault strikes in 300 runs
 python -m tests.simulation --soak                  run until interrupted, beginning at a seed of the moment
 python -m tests.simulation --broken NAME           show how a part that is broken on purpose is noticed
 """
@@ -13,20 +14,23 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 from itertools import count
 
-from tests.simulation import broken_reads, broken_writes  # noqa: F401  # they register what they break
+from tests.simulation import broken_epochs, broken_reads, broken_upkeep, broken_writes  # noqa: F401  # registered
 from tests.simulation.broken import BROKEN
+from tests.simulation.coverage import coverage_of
 from tests.simulation.run import Plan, simulate
 
 TELL_EVERY_S = 10.0
+COVERAGE_SEEDS = 300
 
 
 def arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.simulation")
     parser.add_argument("--seed", type=int, help="the first seed")
-    parser.add_argument("--seeds", type=int, default=1, help="how many seeds")
+    parser.add_argument("--seeds", type=int, help="how many seeds")
     parser.add_argument("--trace", action="store_true", help="tell everything that happens")
     parser.add_argument("--hashes", action="store_true", help="print the hash of every run")
+    parser.add_argument("--coverage", action="store_true", help="tell how often each fault strikes")
     parser.add_argument("--soak", action="store_true", help="run until interrupted")
     parser.add_argument("--broken", choices=[part.name for part in BROKEN], help="with this part broken")
     return parser.parse_args()
@@ -54,10 +58,14 @@ def run(seeds: Iterable[int], options: argparse.Namespace) -> int:
 def main() -> int:
     """0 when every promise held."""
     options = arguments()
+    if options.coverage:
+        seeds = range(options.seed or 0, (options.seed or 0) + (options.seeds or COVERAGE_SEEDS))
+        print("\n".join(coverage_of(map(simulate, seeds)).table()))
+        return 0
     first = options.seed if options.seed is not None else time.time_ns() % 10**12
-    seeds: Iterable[int] = count(first) if options.soak else range(first, first + options.seeds)
+    chosen: Iterable[int] = count(first) if options.soak else range(first, first + (options.seeds or 1))
     try:
-        return 1 if run(seeds, options) else 0
+        return 1 if run(chosen, options) else 0
     except KeyboardInterrupt:
         return 130
 

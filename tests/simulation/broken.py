@@ -1,7 +1,7 @@
 """Deliberately broken parts of the store. A simulation that does not catch each of them proves nothing.
 
 Each is the real part with one promise taken out of it, the way a plausible mistake would.
-`broken_writes` and `broken_reads` hold them; here is what a mistake is.
+The modules `broken_...` hold them; here is what a mistake is.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ class Broken:
     name: str
     promises: tuple[str, ...]
     patches: Callable[[], Sequence[Patch]]
-    settings: Mapping[str, int]
+    settings: Mapping[str, Any]
     faults: frozenset[Fault] | None
 
     @property
@@ -53,7 +53,7 @@ BROKEN: list[Broken] = []
 
 
 def broken(
-    *promises: str, faults: Sequence[Fault] | None = None, **settings: int
+    *promises: str, faults: Sequence[Fault] | None = None, **settings: Any
 ) -> Callable[[Callable[[], Sequence[Patch]]], Callable[[], Sequence[Patch]]]:
     """Register a mistake under the name of its function, with the settings and faults under which it shows soonest."""
 

@@ -217,7 +217,7 @@ def lost_signals_never_made_good() -> Sequence[Patch]:
 def epoch_jump_ignored() -> Sequence[Patch]:
     """After a fail-over watches go on as if nothing had been lost."""
 
-    def skip_to(self: Hub, revision: Revision, error: Any) -> None:
+    def skip_to(self: Hub, revision: Revision, floors: Any, *, error: Any = None) -> None:
         self.revision = revision
 
     return [(Hub, "skip_to", skip_to)]

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from contextvars import Context
+from dataclasses import replace
 from random import Random
 from typing import Any, Final, TypeVar
 
@@ -16,6 +17,7 @@ from tests.simulation.database import SimDatabase
 from tests.simulation.driver import SimDriver
 from tests.simulation.history import Unknown
 from tests.simulation.loop import NODE, SimLoop
+from tests.simulation.witness import Witnesses
 
 T = TypeVar("T")
 OpenStore = Callable[[Driver, Settings, Clock, Random], AbstractAsyncContextManager[Store]]
@@ -81,7 +83,8 @@ class Node:
             try:
                 # Random numbers of the product must not depend on how many the faults have drawn.
                 random = Random(f"{cluster.seed} {identity}")
-                async with cluster.open_store(driver, cluster.settings, self.clock, random) as store:
+                settings = cluster.settings_of(self.name)
+                async with cluster.open_store(driver, settings, self.clock, random) as store:
                     cluster.database.trace(f"{identity} is open at {store.applied_revision}")
                     self.store = store
                     await stop.wait()
@@ -136,12 +139,16 @@ class Node:
             return
         self._cluster.database.kill(identity)
         self.store = None
+        if self._cluster.witnesses is not None:
+            self._cluster.witnesses.died(self.name)
         self._cluster.background(self._clean_up(identity))
 
     async def _clean_up(self, identity: str) -> None:
         """A killed process runs no code; here its tasks are cancelled, cut off from the database."""
         loop = self._cluster.loop
         await end_tasks(loop, identity)
+        if self._cluster.witnesses is not None:
+            self._cluster.witnesses.buried(self.name)
         await asyncio.sleep(self._cluster.random.random() * 2.0)
         self.start()
 
@@ -197,16 +204,23 @@ class Cluster:
         loop: SimLoop,
         random: Random,
         seed: int,
+        witnesses: Witnesses | None = None,
         open_store: OpenStore = open_real_store,
         open_driver: OpenDriver = open_driver,
     ) -> None:
         self.database, self.settings, self.loop = database, settings, loop
-        self.random, self.seed = random, seed
+        self.random, self.seed, self.witnesses = random, seed, witnesses
         self.open_store, self.open_driver = open_store, open_driver
         self.nodes: list[Node] = []
         self._background: list[asyncio.Task[Any]] = []
         self._forever: list[asyncio.Task[Any]] = []
         database.faults.crash = self._crash
+
+    def settings_of(self, node: str) -> Settings:
+        """A node's settings."""
+        if self.witnesses is None:
+            return self.settings
+        return replace(self.settings, witness_path=str(self.witnesses.path(node)))
 
     def add(self, count: int) -> None:
         """Make nodes and start them."""

@@ -8,13 +8,13 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from contextvars import Context
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from random import Random
 from typing import TypeVar
 
-from kinepy.drivers.base import LeaseRow
+from kinepy.drivers.base import EpochRow
 from kinepy.drivers.sqlite.errors import translated
 from kinepy.drivers.sqlite.memory import create_in_memory
 from kinepy.drivers.sqlite.read import PREPARED, query
@@ -25,7 +25,7 @@ from kinepy.sql import statements, writes
 from tests.simulation.clock import SimClock
 from tests.simulation.faults import ConnectionBroke, Fault, Faults
 from tests.simulation.loop import SimLoop
-from tests.simulation.reference import Commit, Reference
+from tests.simulation.reference import Commit, Copy, Reference
 from tests.simulation.trace import Trace
 
 T = TypeVar("T")
@@ -42,10 +42,30 @@ class Mode:
     """a transaction whose connection broke may still be committed later, holding the order lock until then"""
     signals_all: bool
     """every commit wakes others, not only appends and floors"""
+    servers_change: bool
+    """another server may take over while nodes run; else they must be stopped before the database is exchanged"""
+    tells_lineage: bool
+    """a connection tells which server it leads to"""
 
 
-SQLITE = Mode(name="sqlite", server_time=False, late_commits=False, signals_all=True)
-POSTGRES = Mode(name="postgres", server_time=True, late_commits=True, signals_all=False)
+SQLITE = Mode(
+    name="sqlite",
+    server_time=False,
+    late_commits=False,
+    signals_all=True,
+    servers_change=False,
+    tells_lineage=False,
+)
+POSTGRES = Mode(
+    name="postgres",
+    server_time=True,
+    late_commits=True,
+    signals_all=False,
+    servers_change=True,
+    tells_lineage=True,
+)
+MANAGED = replace(POSTGRES, name="postgres without lineage", tells_lineage=False)
+"""A server that does not tell who it is. Of several nodes that have seen less none would notice: it has one node."""
 
 
 @cache
@@ -73,9 +93,12 @@ class SimDatabase:
         self._folder = folder
         self._connections: list[SimConnection] = []
         self._late: list[asyncio.Task[None]] = []
-        self._copy: tuple[bytes, Revision, dict[int, LeaseRow]] | None = None
+        self._full_until = 0.0
         self.generation = 0
+        self.timeline = 1
+        """which server this is: another one after a fail-over"""
         self._install(empty_database())
+        self.copy()
 
     def _install(self, content: bytes) -> None:
         self.generation += 1
@@ -153,25 +176,64 @@ class SimDatabase:
             connection.drop()
         self._connections.clear()
 
-    def copy(self) -> None:
-        """Bring the standby up to date."""
-        with closing(self.connect()) as raw:
-            self._copy = raw.serialize(), self.reference.newest, dict(self.reference.leases)
+    def is_full(self) -> bool:
+        """Whether the disk is: if so, it stays that for a while."""
+        now = self.loop.time()
+        if now >= self._full_until and self.faults.happens(Fault.DISK_FULL):
+            self._full_until = now + self.faults.random.choice((0.0, 0.5, 3.0))
+            return True
+        return self.faults.active and now < self._full_until
 
-    def fail_over(self) -> None:
-        """The standby takes over; what it lacks is lost. The operator begins an epoch before anybody is let in."""
-        assert self._copy is not None
-        content, survived, leases = self._copy
+    # --- fail-over
+
+    def copy(self) -> None:
+        """Bring the standby, or the backup, up to date."""
+        self._copy = self._content(), self.reference.copy()
+
+    def _content(self) -> bytes:
+        with closing(self.connect()) as raw:
+            return raw.serialize()
+
+    def fail_over(self, *, announced: bool) -> None:
+        """The copy takes over; what it lacks is lost. Where that is announced, an operator begins an epoch before
+        anybody is let in; else it is for the nodes to notice."""
+        content, copy = self._copy
+        self._take_over(content)
+        self.reference.rewind(copy, must_settle=self.mode.tells_lineage and not announced)
+        self.trace(f"fail-over: revisions after {copy.newest} are lost")
+        if announced:
+            self._begin_epoch()
+        self.copy()
+
+    def take_over_whole(self) -> None:
+        """A synchronous standby takes over: it has every commit, and nobody is to notice."""
+        self._take_over(self._content())
+        self.trace("fail-over: nothing is lost")
+
+    def _take_over(self, content: bytes) -> None:
         self.restart()
+        self.timeline += 1
         self._install(content)
-        base = Revision(self.reference.seen + 100)
+
+    def _begin_epoch(self) -> None:
+        reference = self.reference
+        base, now_us = Revision(reference.seen + 100), self.clock.now_us()
         with closing(self.connect()) as raw:
             number = len(query(raw, PREPARED[statements.epochs], {})) + 1
-            raw.execute(PREPARED[writes.insert_epoch].text, (number, base, "fail-over", self.clock.now_us()))
+            epoch = EpochRow(number, base, "fail-over", now_us)
+            raw.execute(PREPARED[writes.insert_epoch].text, epoch)
             raw.execute(PREPARED[UPSERTS.raise_floor].text, (b"", base))
-        self.reference.branch(survived=survived, base=base, leases=leases)
-        self.copy()
-        self.trace(f"fail-over: revisions after {survived} are lost, epoch {number} begins at {base}")
+            if self.mode.tells_lineage:
+                raw.execute(PREPARED[writes.set_lineage].text, (self.lineage,))
+        self.committed(
+            Commit(node="operator", now_us=now_us, floors=((b"", base),), epochs=(epoch,)), notify=False
+        )
+        reference.announced = base
+
+    @property
+    def lineage(self) -> str:
+        """What the present server calls itself."""
+        return f"server {self.timeline}"
 
     async def settle(self) -> None:
         """Wait until no transaction without a node is open."""
@@ -189,6 +251,7 @@ class SimConnection:
     def __init__(self, database: SimDatabase, node: str) -> None:
         self.raw = database.connect()
         self.node, self.generation = node, database.generation
+        self.lineage = database.lineage if database.mode.tells_lineage else None
         self.orphaned = False
         self.closed = False
         self._database = database

@@ -50,6 +50,8 @@ class SimWrite(SqliteWrite):
         self.leases_put: list[LeaseRow] = []
         self.leases_gone: list[int] = []
         self.floors_put: list[tuple[bytes, Revision]] = []
+        self.epochs_put: list[EpochRow] = []
+        self.lineage = connection.lineage
         self.notifies = False
         self.asked_us: int | None = None
         """the time by which the transaction decided; the clock may have jumped since"""
@@ -87,7 +89,8 @@ class SimWrite(SqliteWrite):
         await super().delete_leases(leases)
 
     async def put_epoch(self, epoch: EpochRow) -> None:
-        raise AssertionError(f"no node of the simulation begins an epoch: {epoch}")
+        self.epochs_put.append(epoch)
+        await super().put_epoch(epoch)
 
     async def put_floor(self, prefix: bytes, revision: Revision) -> None:
         self.floors_put.append((prefix, revision))
@@ -119,6 +122,7 @@ class SimMaintenance(SqliteMaintenance):
         async with self._driver.write() as tx:
             self._check_session()
             await tx.put_floor(prefix, revision)
+            tx.notifies = True
 
     async def delete_superseded(
         self, key_range: KeyRange, *, after: Revision, upto: Revision, floor: Revision
@@ -140,7 +144,11 @@ class SimDriver:
     def __init__(self, database: SimDatabase, node: str, *, clock: Clock, lock_timeout_s: float) -> None:
         mode = database.mode
         self.facts = DriverFacts(
-            name=f"simulated {mode.name}", shared=True, durable=True, server_time=mode.server_time
+            name=f"simulated {mode.name}",
+            shared=True,
+            durable=True,
+            server_time=mode.server_time,
+            servers_change=mode.servers_change,
         )
         self.database, self.node = database, node
         self._clock: Clock = database.clock if mode.server_time else clock
@@ -222,7 +230,7 @@ class SimDriver:
         """Commit, unless a fault decides otherwise."""
         faults, connection = self.database.faults, tx.connection
         await tx.flush()
-        if faults.happens(Fault.DISK_FULL):
+        if self.database.is_full():
             raise StorageUnavailable("the disk is full")
         try:
             await connection.point("commit:before")
@@ -253,15 +261,15 @@ class SimDriver:
     def committed(self, tx: SimWrite) -> None:
         """What was just committed becomes part of the truth."""
         commit = Commit(
-            index=len(self.database.reference.commits),
             node=self.node,
             now_us=self._clock.now_us() if tx.asked_us is None else tx.asked_us,
             rows=tuple(tx.rows),
             leases=tuple(tx.leases_put),
             leases_gone=tuple(tx.leases_gone),
             floors=tuple(tx.floors_put),
+            epochs=tuple(tx.epochs_put),
         )
-        self.database.committed(commit, notify=bool(tx.floors_put) or (bool(tx.rows) and tx.notifies))
+        self.database.committed(commit, notify=tx.notifies)
 
     # --- the rest
 

@@ -24,12 +24,15 @@ class Fault(Enum):
     LOST_REPLY = "COMMIT was done, its answer is lost"
     LOST_COMMIT = "COMMIT was lost; the node cannot know"
     LATE_COMMIT = "the connection breaks, the database ends the transaction later"
-    DISK_FULL = "the database refuses to commit"
+    DISK_FULL = "the database refuses to commit, for a while"
     LOST_SIGNAL = "a wake-up is lost"
     LATE_SIGNAL = "a wake-up comes late"
     RESTART = "the database restarts; all connections are lost"
-    CLOCK_JUMP = "the clock of a node jumps"
-    FAIL_OVER = "a standby without the last commits takes over, in a new epoch"
+    CLOCK_FORWARD = "the clock that decides jumps ahead"
+    CLOCK_BACK = "the clock that decides jumps back"
+    FAIL_OVER = "a standby without the last commits takes over, and an operator begins an epoch"
+    SILENT_FAIL_OVER = "a standby without the last commits takes over, or an older file; nobody says so"
+    SYNCHRONOUS_FAIL_OVER = "a standby with all commits takes over"
     STALLED_COMPACTOR = "the right to compact is held by nobody alive"
     CANCELLED_CALL = "a client gives up waiting"
     CLOSE = "a node is closed in good order, under load, and opened again"
@@ -47,8 +50,11 @@ RATES: Final[dict[Fault, float]] = {
     Fault.LOST_SIGNAL: 0.6,
     Fault.LATE_SIGNAL: 0.3,
     Fault.RESTART: 1.0,
-    Fault.CLOCK_JUMP: 1.0,
-    Fault.FAIL_OVER: 1.0,
+    Fault.CLOCK_FORWARD: 1.0,
+    Fault.CLOCK_BACK: 1.0,
+    Fault.FAIL_OVER: 0.5,
+    Fault.SILENT_FAIL_OVER: 0.5,
+    Fault.SYNCHRONOUS_FAIL_OVER: 1.0,
     Fault.STALLED_COMPACTOR: 0.3,
     Fault.CANCELLED_CALL: 0.1,
     Fault.CLOSE: 1.0,

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from kinepy import Event, KeyRange, Revision, Store, Txn
+from kinepy.errors import KeyExists, RevisionConflict, RevisionInFuture
+from tests.simulation.floors import Floors, floor_of
 from tests.simulation.reference import Reference
 
 
@@ -127,6 +129,13 @@ Request: TypeAlias = Put | Delete | Transact | Get | List | Count | Compact | Gr
 WRITES: Final = (Put, Delete, Transact)
 
 
+def range_of(request: Request) -> KeyRange:
+    """What a request asks for."""
+    if isinstance(request, Get):
+        return KeyRange.single(request.key)
+    return request.key_range if isinstance(request, List | Count) else KeyRange.everything()
+
+
 class Unknown(Exception):
     """No answer came: the node died, or the client gave up waiting."""
 
@@ -142,16 +151,19 @@ class Call:
     known: Revision
     """the newest revision that any client knew of when the request was sent"""
     node_floor: Revision
-    """the newest compact revision that this node had acknowledged"""
+    """the newest compact revision of what is asked for that this node had acknowledged"""
     faulty: bool
     """faults might still strike"""
     result: object = None
     newest: Revision = Revision(0)
     """the newest committed revision when the answer came"""
-    floor: Revision = Revision(0)
+    floors: Floors = field(default_factory=dict)
+    """the floors when the answer came"""
     took_s: float = 0.0
     commits: tuple[int, int] = (0, 0)
     """how many transactions had been committed at the call and at the return"""
+    rewinds: tuple[int, int] = (0, 0)
+    """how many fail-overs there had been that lost something"""
 
     @property
     def actor(self) -> str:
@@ -201,25 +213,36 @@ class History:
     reference: Reference
     trace: Callable[[str], None]
     now: Callable[[], float]
+    prefixes: Sequence[bytes] = (b"",)
+    """those with a rule of retention"""
+    spared: Sequence[bytes] = ()
+    """those that compaction by hand leaves alone"""
     calls: list[Call] = field(default_factory=list)
     sessions: list[Session] = field(default_factory=list)
     _known: Revision = Revision(1)
+    _rewinds: int = 0
     _floors: dict[str, Revision] = field(default_factory=dict)
 
     @property
     def known(self) -> Revision:
-        """The newest revision that a client knows of; a new epoch is known to all at once."""
-        bases = self.reference.bases
-        return max(self._known, bases[-1][0]) if bases else self._known
+        """The newest revision that a client knows of and that is not lost; an epoch of which everybody is told is
+        known at once."""
+        for rewind in self.reference.rewinds[self._rewinds :]:
+            self._known = min(self._known, rewind.survived)
+        self._rewinds = len(self.reference.rewinds)
+        return max(self._known, self.reference.announced)
 
     def learn(self, revision: Revision) -> None:
         """A client saw a revision."""
-        self._known = max(self._known, revision)
+        self.reference.shown = max(self.reference.shown, revision)
+        if not self.reference.is_lost(revision):
+            self._known = max(self.known, min(revision, self.reference.newest))
 
     async def call(self, call: Call, send: Callable[[], Awaitable[object]]) -> object:
         """Send a request and record what comes of it. Raises what it raised."""
         self.calls.append(call)
-        begun, begun_s = len(self.reference.commits), self.now()
+        reference = self.reference
+        commits, rewinds, begun_s = len(reference.commits), len(reference.rewinds), self.now()
         try:
             call.result = await send()
         except Exception as error:
@@ -229,24 +252,32 @@ class History:
             call.result = Unknown("cancelled")
             raise
         finally:
-            call.newest, call.floor = self.reference.newest, self.reference.floor
-            call.commits = begun, len(self.reference.commits)
+            call.newest, call.floors = reference.newest, reference.floors
+            call.commits = commits, len(reference.commits)
+            call.rewinds = rewinds, len(reference.rewinds)
             call.took_s = self.now() - begun_s
+            self._learn_of(call.result)
             self.trace(f"{call.client} {type(call.request).__name__} {call.number} -> {_told(call.result)}")
-        revision = _revision_of(call.result)
-        if revision is not None:
-            self.learn(revision)
-        if isinstance(call.request, Compact) and revision is not None:
-            self._floors[call.node] = max(self.node_floor(call.node), revision)
+        if isinstance(call.request, Compact) and isinstance(call.result, int):
+            self._floors[call.node] = max(self._floors.get(call.node, Revision(0)), Revision(call.result))
         return call.result
 
-    def node_floor(self, node: str) -> Revision:
-        """The newest compact revision that a node has acknowledged."""
-        return self._floors.get(node, Revision(0))
+    def _learn_of(self, result: object) -> None:
+        """Answers tell revisions, and so do errors."""
+        revision = _revision_of(result)
+        if revision is not None:
+            self.learn(revision)
+
+    def node_floor(self, node: str, key_range: KeyRange) -> Revision:
+        """The newest compact revision that a node has acknowledged for all of a range."""
+        acknowledged = self._floors.get(node, Revision(0))
+        nothing = Revision(0)
+        floors = {prefix: nothing if prefix in self.spared else acknowledged for prefix in self.prefixes}
+        return floor_of(floors, key_range)
 
     def deliver(self, session: Session, events: Sequence[Event], progress: Revision) -> None:
         """A watch told something."""
-        newest = self.reference.newest
+        newest = self.reference.seen
         session.deliveries.append(Delivery(events=events, progress=progress, newest=newest))
         self.learn(min(progress, newest))
         if events:
@@ -255,6 +286,10 @@ class History:
 
 
 def _revision_of(result: object) -> Revision | None:
+    if isinstance(result, KeyExists | RevisionConflict):
+        return result.current.mod_revision
+    if isinstance(result, RevisionInFuture):
+        return result.current
     for name in ("mod_revision", "revision"):
         revision = getattr(result, name, None)
         if isinstance(revision, int):

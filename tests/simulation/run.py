@@ -6,21 +6,24 @@ import logging
 import shutil
 import tempfile
 import traceback
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from kinepy import KeyRange, Settings
+from kinepy import KeyRange, Revision, Settings
 from kinepy.check import check
 from kinepy.errors import WriteOutcomeUnknown
+from kinepy.retention import Retention, parse_rules
 from tests.simulation.cluster import Cluster, OpenDriver, OpenStore, open_driver, open_real_store
-from tests.simulation.database import POSTGRES, SQLITE, SimDatabase
+from tests.simulation.database import MANAGED, POSTGRES, SQLITE, Mode, SimDatabase
 from tests.simulation.faults import ConnectionBroke, Fault, Faults, pick_faults
 from tests.simulation.history import Compact, History, List, Revoke
 from tests.simulation.loop import Deadlock, Endless, SimLoop
+from tests.simulation.mirrors import MirrorHolder
 from tests.simulation.nemesis import Nemesis
 from tests.simulation.reference import Reference, Violation
 from tests.simulation.trace import Trace
@@ -28,6 +31,7 @@ from tests.simulation.validate import judge_calls
 from tests.simulation.validate_end import (
     converged,
     followed,
+    p7_floors,
     p7_nothing_left,
     p7_still_there,
     p8_leases,
@@ -35,6 +39,7 @@ from tests.simulation.validate_end import (
 )
 from tests.simulation.validate_watch import judge_watches
 from tests.simulation.watchers import Watcher
+from tests.simulation.witness import Witnesses
 from tests.simulation.workload import (
     LEASE_TTL_S_MAX,
     Client,
@@ -76,6 +81,10 @@ class Report:
     faults: dict[Fault, int]
     unknown_writes: int
     """answers of living nodes that left the fate of a write open"""
+    kinds: frozenset[Fault]
+    """which faults might strike"""
+    met: Mapping[str, int]
+    """how often clients met each error, as an answer or as the end of a watch"""
 
     def __str__(self) -> str:
         told = "\n".join(f"  {violation}" for violation in self.violations[:10])
@@ -115,7 +124,10 @@ class Run:
         kinds = pick_faults(self.random) if plan.faults is None else plan.faults
         self.faults = Faults(self.loop, Random(f"{seed} faults"), kinds, self.trace)
         self.settings: Settings = replace(settings_of(self.random), **plan.settings)
-        self.watchers: list[Watcher] = []
+        self.rules = parse_rules(self.settings.retention, default=Retention())
+        self.history.prefixes = tuple(self.rules)
+        self.history.spared = tuple(prefix for prefix, rule in self.rules.items() if rule.forever)
+        self.watchers: list[Watcher | MirrorHolder] = []
         self.reads: list[object] = []
 
     def execute(self) -> Report:
@@ -146,7 +158,14 @@ class Run:
                 isinstance(call.result, WriteOutcomeUnknown) and not isinstance(call.request, Compact)
                 for call in self.history.calls
             ),
+            kinds=self.faults.kinds,
+            met=self._met(),
         )
+
+    def _met(self) -> Counter[str]:
+        ends: list[object] = [call.result for call in self.history.calls]
+        ends += [session.ended for session in self.history.sessions]
+        return Counter(type(end).__name__ for end in ends if isinstance(end, Exception))
 
     @contextmanager
     def _quiet(self) -> Iterator[None]:
@@ -184,7 +203,7 @@ class Run:
     # --- the run
 
     async def _main(self, folder: Path) -> None:
-        mode = self.random.choice((SQLITE, POSTGRES))
+        mode = self.random.choice((SQLITE, SQLITE, POSTGRES, POSTGRES, POSTGRES, MANAGED))
         self.trace(f"seed {self.seed}: {mode.name}, {sorted(kind.name for kind in self.faults.kinds)}")
         database = SimDatabase(
             folder, mode, loop=self.loop, faults=self.faults, trace=self.trace, reference=self.reference
@@ -195,17 +214,24 @@ class Run:
             loop=self.loop,
             random=Random(f"{self.seed} cluster"),
             seed=self.seed,
+            witnesses=self._witnesses(folder, mode),
             open_store=self.plan.open_store,
             open_driver=self.plan.open_driver,
         )
         try:
-            cluster.add(self.random.choice((1, 2, 3, 3)))
+            cluster.add(1 if mode is MANAGED else self.random.choice((1, 2, 3, 3)))
             await self._storm(cluster)
             await self._calm(cluster)
             await cluster.stop()
             await self._inspect(cluster)
         finally:
             database.close()
+
+    def _witnesses(self, folder: Path, mode: Mode) -> Witnesses | None:
+        """Where the database tells of a fail-over itself, none may be needed."""
+        if mode.tells_lineage and self.random.random() < 0.5:
+            return None
+        return Witnesses(folder, shared=not mode.servers_change)
 
     def _client(self, kind: Any, number: int, cluster: Cluster, **options: Any) -> Any:
         name = f"{kind.__name__.lower()}-{number}"
@@ -217,11 +243,12 @@ class Run:
         work = [self._client(Writer, each, cluster).run(count(10, 30)) for each in range(count(2, 5))]
         work += [self._client(Lister, each, cluster).run(count(5, 15)) for each in range(count(1, 3))]
         work += [self._client(Poller, each, cluster).run(count(10, 30)) for each in range(count(3))]
-        work += [self._client(Compactor, 0, cluster).run(count(6))]
+        work += [self._client(Compactor, 0, cluster).run(self.random.choice((0, 0, 1, 2, 3, 4, 5)))]
         work += [self._client(LeaseHolder, 0, cluster).run(count(4))]
         for number in range(count(1, 4)):
-            watcher = self._client(Watcher, number, cluster, lazy=self.random.random() < 0.3)
-            self.watchers.append(watcher)
+            self.watchers.append(self._client(Watcher, number, cluster, lazy=self.random.random() < 0.3))
+        self.watchers += [self._client(MirrorHolder, each, cluster) for each in range(count(3))]
+        for watcher in self.watchers:
             cluster.background_forever(watcher.run())
         nemesis = Nemesis(cluster, Random(f"{self.seed} nemesis"))
         cluster.background_forever(nemesis.run())
@@ -254,7 +281,8 @@ class Run:
         await cluster.end_background()
 
     def _all_seen(self) -> bool:
-        return all((each.reached or 0) >= self.reference.newest for each in self.watchers)
+        reached = [each.reached or Revision(0) for each in self.watchers]
+        return all(each >= self.reference.newest and not self.reference.is_lost(each) for each in reached)
 
     async def _until(self, condition: Callable[[], bool], *, within_s: float) -> None:
         """Wait for a condition; whether it was met is judged at the end."""
@@ -275,6 +303,8 @@ class Run:
         judge_calls(self.reference, self.history)
         judge_watches(self.reference, self.history)
         calls = self.history.calls
+        by_hand = [each.commits[0] for each in calls if isinstance(each.request, Compact)]
+        p7_floors(self.reference, self.rules, by_hand=min(by_hand, default=None))
         p8_leases(self.reference, {each.request.lease for each in calls if isinstance(each.request, Revoke)})
         if self.reads:
             p8_none_left(self.reference)

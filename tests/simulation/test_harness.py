@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.simulation import broken_reads, broken_writes  # noqa: F401  # they register what they break
+from tests.simulation import broken_epochs, broken_reads, broken_upkeep, broken_writes  # noqa: F401  # registered
 from tests.simulation.broken import BROKEN, Broken
 from tests.simulation.run import Plan, simulate
 

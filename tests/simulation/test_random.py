@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.simulation.coverage import Coverage
 from tests.simulation.faults import Fault
 from tests.simulation.run import Plan, simulate
 
@@ -15,13 +16,13 @@ def test_promises_hold_whatever_happens(first: int) -> None:
     assert not broken, "\n".join(broken)
 
 
-def test_runs_meet_every_kind_of_fault() -> None:
-    met: set[Fault] = set()
-    for seed in range(60):
-        met |= simulate(seed).faults.keys()
-        if met == set(Fault):
+def test_runs_meet_every_kind_of_fault_and_every_bound() -> None:
+    coverage = Coverage()
+    for seed in range(100):
+        coverage.add(simulate(seed))
+        if not coverage.never():
             return
-    pytest.fail(f"never met: {set(Fault) - met}")
+    pytest.fail(f"never met: {coverage.never()}")
 
 
 def test_a_lost_reply_to_commit_is_found_out() -> None:

@@ -10,9 +10,11 @@ from kinepy import DeleteRange, Event, EventType, KeyRange, KeyValue, Put, Revis
 from kinepy.errors import Compacted, StoreClosed, WatchOverflow
 from kinepy.log.barrier import Barrier
 from kinepy.log.continuity import Continuity
+from kinepy.log.floors import Floors
 from kinepy.log.hub import Hub, Subscription
 from kinepy.log.metrics import StoreMetrics
 from tests.simulation.cluster import Cluster
+from tests.simulation.database import POSTGRES
 from tests.simulation.scene import play
 
 
@@ -46,7 +48,7 @@ def test_progress_of_a_watch_that_overflowed_does_not_cover_what_was_dropped() -
 def test_progress_of_a_watch_that_met_a_new_epoch_does_not_cover_what_was_skipped() -> None:
     hub = hub_at(3)
     old = watch(hub)
-    hub.skip_to(Revision(1003), Compacted(requested=Revision(4), compacted=Revision(1003)))
+    hub.skip_to(Revision(1003), Floors({b"": Revision(1003)}))
     assert old.progress == 3
     with pytest.raises(Compacted):
         old.take()
@@ -56,7 +58,7 @@ def test_watch_that_begins_in_the_new_epoch_is_not_told_that_it_was_compacted() 
     # Seed 18: a client had listed at 1010 on another node; this node had not met the new epoch yet.
     hub = hub_at(3)
     ahead, behind = watch(hub, start=1011), watch(hub, start=1005)
-    hub.skip_to(Revision(1008), Compacted(requested=Revision(4), compacted=Revision(1003)))
+    hub.skip_to(Revision(1008), Floors({b"": Revision(1003)}))
     hub.publish([put(1011)], Revision(1011))
     batch = ahead.take()
     assert batch is not None
@@ -119,7 +121,7 @@ def test_compaction_begins_anew_after_a_fail_over(tmp_path: Path) -> None:
         cluster.database.copy()
         await node.call(lambda store: store.put(b"k", b"third"))
         await node.call(lambda store: store.compact())
-        cluster.database.fail_over()
+        cluster.database.fail_over(announced=True)
         await asyncio.sleep(10.0)
         await node.call(lambda store: store.delete(b"k"))
         await node.call(lambda store: store.put(b"other", b"1"))
@@ -128,3 +130,34 @@ def test_compaction_begins_anew_after_a_fail_over(tmp_path: Path) -> None:
         assert await node.call(lambda store: store.get(b"k", at=floor)) is None
 
     play(scene, tmp_path, nodes=1, settings=Settings(ring_bytes_max=0))
+
+
+def test_rows_of_before_an_epoch_may_be_compacted_whatever_the_floor_of_their_prefix_says(
+    tmp_path: Path,
+) -> None:
+    # Seed 235: the check compared with the prefix's own floor, which is lower than the epoch's base.
+    async def scene(cluster: Cluster) -> None:
+        (node,) = cluster.nodes
+        for key in (b"/a/1", b"/a/1", b"/b", b"/a/1", b"/b"):
+            await node.call(lambda store, key=key: store.put(key, b""))  # type: ignore[misc]
+        await node.call(lambda store: store.compact(Revision(2)))
+        cluster.database.copy()
+        cluster.database.fail_over(announced=True)
+        await node.call(lambda store: store.put(b"/b", b"after"))
+        await node.call(lambda store: store.compact())
+
+    play(scene, tmp_path, nodes=1, settings=Settings(retention=("/a/=forever",)))
+
+
+def test_a_server_that_lacks_even_the_name_of_the_one_before_is_noticed(tmp_path: Path) -> None:
+    # Seed 63: the standby had been copied before the first node noted its server.
+    async def scene(cluster: Cluster) -> None:
+        one, idle = cluster.nodes
+        cluster.loop.freeze(idle.identity, 1.0)
+        await one.call(lambda store: store.put(b"lost", b""))
+        one.crash()
+        cluster.database.fail_over(announced=False)
+        written = await idle.call(lambda store: store.put(b"new", b""))
+        assert written.mod_revision == cluster.database.reference.bases[0][0] + 1
+
+    play(scene, tmp_path, nodes=2, mode=POSTGRES)

@@ -5,9 +5,7 @@ linearizability needs no search: an answer must fit the state at its revision, a
 between what was known at the call and what was committed at the return.
 """
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 from kinepy import CountResult, DeleteResult, KeyValue, RangeResult, Revision, TxnResult
@@ -38,46 +36,14 @@ from tests.simulation.history import (
     Put,
     Transact,
     Unknown,
+    range_of,
 )
+from tests.simulation.judge import Judge
 from tests.simulation.reference import Reference, State, within
 from tests.simulation.transactions import Evaluation
 
 UNKNOWN: Final = (Unknown, WriteOutcomeUnknown)
 NOT_NOW: Final = (StorageUnavailable, StoreClosed, Overloaded)
-
-
-@dataclass
-class Judge:
-    """Everything a validator looks at."""
-
-    reference: Reference
-    history: History
-    rows_of: dict[str, list[LogRow]] = field(default_factory=dict)
-    revisions: list[Revision] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        for rows in self.reference.rows.values():
-            for row in rows:
-                if row.actor is not None:
-                    self.rows_of.setdefault(row.actor, []).append(row)
-        self.revisions = sorted(self.reference.states)
-
-    def broken(self, promise: str, call: Call, text: str) -> None:
-        """Note a violation by the answer to a request."""
-        self.reference.broken(promise, f"{text}; {call}")
-
-    def window(self, call: Call) -> list[Revision]:
-        """The revisions that were current at some time during a call."""
-        low, high = bisect_left(self.revisions, call.known), bisect_right(self.revisions, call.newest)
-        return self.revisions[low:high]
-
-    def state(self, revision: Revision) -> State | None:
-        """The state at a revision, if there ever was one."""
-        return self.reference.states.get(revision)
-
-    def before(self, revision: Revision) -> State:
-        """The state that the change at a revision met."""
-        return self.reference.states.get(Revision(revision - 1), {})
 
 
 def judge_calls(reference: Reference, history: History) -> None:
@@ -94,8 +60,8 @@ def judge_calls(reference: Reference, history: History) -> None:
                 break
         if isinstance(call.request, Get) and not isinstance(call.result, Exception):
             p5_get(judge, call, call.request)
-        if isinstance(call.request, Compact) and isinstance(call.result, int) and call.floor < call.result:
-            judge.broken("P7 compaction", call, f"the floor was {call.floor} when it was acknowledged")
+        if isinstance(call.request, Compact) and isinstance(call.result, int):
+            p7_acknowledged(judge, call, Revision(call.result))
 
 
 # --- writes
@@ -117,8 +83,8 @@ def p4_durable(judge: Judge, call: Call) -> None:
         kept = {each for each in revisions if each == revision or not judge.reference.is_lost(each)}
         if wrote and kept != {revision}:
             judge.broken("P4 durable", call, f"acknowledged at {revision}, written at {sorted(revisions)}")
-        if wrote and not call.known < revision <= call.newest:
-            judge.broken("P5 snapshots", call, f"{revision} is not in ({call.known}, {call.newest}]")
+        if wrote and not judge.was_current(call, revision, after=True):
+            judge.broken("P5 snapshots", call, f"{revision} is not after {judge.told(call)}")
 
 
 def _acknowledged(result: object) -> Revision:
@@ -250,8 +216,8 @@ def _state_read(judge: Judge, call: Call, revision: Revision) -> State | None:
     at = getattr(call.request, "at", None)
     if at is not None and at != revision:
         judge.broken("P5 snapshots", call, f"asked for {at}, got {revision}")
-    if at is None and not call.known <= revision <= call.newest:
-        judge.broken("P5 snapshots", call, f"{revision} is not in [{call.known}, {call.newest}]")
+    if at is None and not judge.was_current(call, revision):
+        judge.broken("P5 snapshots", call, f"{revision} is not in {judge.told(call)}")
     if at is not None and at < call.node_floor:
         judge.broken(
             "P7 compaction", call, f"served below {call.node_floor}, which this node had acknowledged"
@@ -275,8 +241,8 @@ def p5_txn(judge: Judge, call: Call, result: TxnResult) -> None:
     if _writes(result):
         return
     state = judge.state(result.revision)
-    if state is None or not call.known <= result.revision <= call.newest:
-        judge.broken("P5 snapshots", call, f"{result.revision} is not in [{call.known}, {call.newest}]")
+    if state is None or not judge.was_current(call, result.revision):
+        judge.broken("P5 snapshots", call, f"{result.revision} is not in {judge.told(call)}")
         return
     evaluation = Evaluation(state, Revision(0))
     outcome = evaluation.txn(call.request.txn)
@@ -287,23 +253,34 @@ def p5_txn(judge: Judge, call: Call, result: TxnResult) -> None:
 # --- errors of any request
 
 
+def p7_acknowledged(judge: Judge, call: Call, to: Revision) -> None:
+    """When a compaction is acknowledged, the floors are where they should be, but for prefixes that keep all."""
+    spared = dict.fromkeys(judge.history.spared, to)
+    low = [prefix for prefix, floor in {**call.floors, **spared}.items() if floor < to]
+    if low and call.rewinds[0] == call.rewinds[1]:
+        judge.broken(
+            "P7 compaction", call, f"acknowledged while the floors of {low} were lower: {call.floors}"
+        )
+
+
 def p7_compacted(judge: Judge, call: Call, error: Compacted) -> None:
-    """Only what lies below a floor is called compacted."""
+    """Only what lies below the floor of what was asked for is called compacted."""
     asked = getattr(call.request, "at", None) or getattr(call.request, "to", None)
-    if asked is None or asked >= error.compacted or error.compacted > call.floor:
-        judge.broken("P7 compaction", call, f"the floor was {call.floor}")
+    floor = judge.floor_of(call, range_of(call.request))
+    if asked is None or asked >= error.compacted or error.compacted > floor:
+        judge.broken("P7 compaction", call, f"the floor was {floor}")
 
 
 def p5_future(judge: Judge, call: Call, error: RevisionInFuture) -> None:
-    """A revision that a client had seen before is not in the future."""
-    if error.requested <= call.known or not call.known <= error.current <= call.newest:
-        judge.broken("P5 snapshots", call, f"{call.known} had been seen, {call.newest} was committed")
+    """A revision that a client had seen before is not in the future, unless a fail-over lost it."""
+    if not any(low <= error.current <= high and error.requested > low for low, high, _ in judge.spans(call)):
+        judge.broken("P5 snapshots", call, f"known and committed was {judge.told(call)}")
 
 
 def p8_lease_error(judge: Judge, call: Call, error: LeaseNotFound | LeaseExists) -> None:
     """A lease that was there all the time, and had time left, is not reported as gone."""
     commits = judge.reference.commits[: call.commits[1]]
-    if isinstance(error, LeaseExists) or call.faulty or judge.reference.bases or not commits:
+    if isinstance(error, LeaseExists) or call.faulty or judge.reference.rewinds or not commits:
         return
     granted = [
         lease for commit in commits[: call.commits[0]] for lease in commit.leases if lease.id == error.lease

@@ -1,11 +1,14 @@
 """The verdict at the end, when nothing fails any more: everybody agrees, and nothing promised is gone."""
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 
 from kinepy import KeyRange, KeyValue, RangeResult, Revision
-from kinepy.drivers.base import Driver, LogRow
+from kinepy.drivers.base import Driver, LogRow, ReadTransaction
+from kinepy.retention import Retention, rule_for
 from tests.simulation.cluster import Node
-from tests.simulation.reference import Reference, State
+from tests.simulation.floors import floor_of_key, owner_of, parts
+from tests.simulation.mirrors import MirrorHolder
+from tests.simulation.reference import Reference, State, within
 from tests.simulation.watchers import Watcher
 
 
@@ -13,9 +16,9 @@ def p8_leases(reference: Reference, revoked: Set[int]) -> None:
     """The keys of a lease die in the transaction that ends it, and in one revision; not before its time."""
     attached: dict[int, set[bytes]] = {}
     standing: dict[int, int] = {}
-    for commit in reference.commits:
-        if commit.index in reference.branches:
-            leases, state = reference.branches[commit.index]
+    for index, commit in enumerate(reference.commits):
+        if index in reference.branches:
+            leases, state = reference.branches[index]
             standing = {lease.id: lease.expires_at for lease in leases.values()}
             attached = _attached(state)
         standing.update((lease.id, lease.expires_at) for lease in commit.leases)
@@ -79,13 +82,19 @@ def followed(reference: Reference, node: Node, newest: Revision) -> None:
         reference.broken("P11 many writers", f"{node.identity} stays at {applied}, the store was at {newest}")
 
 
-def converged(reference: Reference, watchers: Sequence[Watcher], reads: Sequence[object]) -> None:
+def converged(
+    reference: Reference, watchers: Sequence[Watcher | MirrorHolder], reads: Sequence[object]
+) -> None:
     """Every watcher has seen everything, and every node reads the same state."""
     for watcher in watchers:
         if (watcher.reached or 0) < reference.newest:
             reference.broken(
                 "P6 watch reliable",
                 f"{watcher.name} stays at {watcher.reached}, the store at {reference.newest}",
+            )
+        if watcher.reached is not None and reference.is_lost(watcher.reached):
+            reference.broken(
+                "P12 restore", f"{watcher.name} still believes in {watcher.reached}, which is lost"
             )
     for read in reads:
         if not isinstance(read, RangeResult) or read.revision != reference.newest:
@@ -94,30 +103,58 @@ def converged(reference: Reference, watchers: Sequence[Watcher], reads: Sequence
             )
 
 
+def p7_floors(reference: Reference, rules: Mapping[bytes, Retention], *, by_hand: int | None) -> None:
+    """The floor of a prefix that is kept for ever stays. Others rise only over what was replaced or deleted under their
+    prefix, unless somebody compacts by hand, after so many transactions."""
+    for commit, prefix, before, after in reference.rises:
+        rise = f"the floor of {prefix!r} rose from {before} to {after}"
+        if rule_for(rules, prefix).forever:
+            reference.broken("P7 retention", f"{rise}, but it is kept for ever")
+        elif (by_hand is None or commit < by_hand) and not _superseded(reference, prefix, after):
+            reference.broken("P7 retention", f"{rise}, over nothing that was replaced or deleted there")
+
+
+def _superseded(reference: Reference, prefix: bytes, floor: Revision) -> bool:
+    """Whether the change right below a floor replaced or deleted a key that has it."""
+    return any(
+        event.previous is not None and owner_of(reference.floors, event.kv.key) == prefix
+        for event in reference.events.get(Revision(floor - 1), ())
+    )
+
+
 async def p7_still_there(reference: Reference, driver: Driver) -> None:
-    """Every revision from the floor on can be read from the database, and every event from it on be told."""
-    floor = max(reference.floor, Revision(1))
+    """Every revision from a key's floor on can be read from the database, and every event from it on be told."""
     async with driver.read() as tx:
-        for revision in sorted(each for each in reference.states if floor <= each <= reference.newest):
-            rows = await tx.state_at(KeyRange.everything(), at=revision, limit=None, keys_only=False)
-            if _state_of(rows) != reference.states[revision]:
-                reference.broken("P7 compaction", f"revision {revision}, floor {floor}, is now {rows}")
-        after = Revision(floor - 1)
-        history = await tx.history(KeyRange.everything(), after=after, upto=reference.newest, limit=10_000)
+        for part in parts(reference.floors, KeyRange.everything()):
+            await _check_part(reference, tx, part)
         current = await tx.current()
     if current != reference.newest:
         reference.broken("P2 never again", f"the database stands at {current}, not at {reference.newest}")
+
+
+async def _check_part(reference: Reference, tx: ReadTransaction, part: KeyRange) -> None:
+    floor = floor_of_key(reference.floors, part.start)
+    kept = sorted(each for each in reference.states if floor <= each <= reference.newest)
+    for revision in kept:
+        if reference.is_lost(revision):
+            continue
+        rows = await tx.state_at(part, at=revision, limit=None, keys_only=False)
+        if list(_state_of(rows).values()) != within(reference.states[revision], part):
+            reference.broken("P7 compaction", f"revision {revision}, floor {floor} of {part}, is now {rows}")
+    after = Revision(floor - 1)
+    history = await tx.history(part, after=after, upto=reference.newest, limit=10_000)
     found = [(each.row.revision, each.row.key, each.previous and each.previous.revision) for each in history]
     owed = [
         (event.revision, event.kv.key, event.previous and event.previous.mod_revision)
-        for event in reference.between(after, reference.newest, KeyRange.everything())
+        for event in reference.between(after, reference.newest, part)
     ]
     if found != owed:
-        reference.broken("P7 compaction", f"events from {floor} on are {found}, should be {owed}")
+        reference.broken("P7 compaction", f"events of {part} from {floor} on are {found}, should be {owed}")
 
 
 async def p7_nothing_left(reference: Reference, driver: Driver) -> None:
-    """After a compaction to the newest revision the log holds what is live, the newest row and its predecessor."""
+    """After a compaction to the newest revision the log holds of the keys whose floor that is only what is live, the
+    newest row and its predecessor."""
     newest = reference.newest
     needed = {kv.mod_revision for kv in reference.states[newest].values()} | {newest}
     needed |= {event.previous.mod_revision for event in reference.events.get(newest, ()) if event.previous}
@@ -125,8 +162,12 @@ async def p7_nothing_left(reference: Reference, driver: Driver) -> None:
         rows = await tx.history(KeyRange.everything(), after=Revision(0), upto=newest, limit=10_000)
     # The newest row stays even where an epoch, whose base has none, began after it.
     needed.add(rows[-1].row.revision if rows else newest)
-    left = [each.row for each in rows if each.row.revision not in needed]
-    if reference.floor == newest and left:
+    left = [
+        each.row
+        for each in rows
+        if each.row.revision not in needed and floor_of_key(reference.floors, each.row.key) == newest
+    ]
+    if left:
         reference.broken("P7 compaction", f"compacted to {newest}, but the log still holds {left}")
 
 

@@ -97,13 +97,12 @@ def reliable(reference: Reference, session: Session, delivery: Delivery, told_to
     told = {(event.revision, event.kv.key) for event in delivery.events}
     missing = [event for event in owed if (event.revision, event.kv.key) not in told]
     for event in missing:
-        if not reference.is_lost(event.revision):
-            _broken(
-                reference,
-                "P6 watch reliable",
-                session,
-                f"revision {event.revision} of {event.kv.key!r} is missing in ({told_to}, {delivery.progress}]",
-            )
+        _broken(
+            reference,
+            "P6 watch reliable",
+            session,
+            f"revision {event.revision} of {event.kv.key!r} is missing in ({told_to}, {delivery.progress}]",
+        )
 
 
 def one_epoch(reference: Reference, session: Session, delivery: Delivery, told_to: Revision) -> None:
@@ -129,5 +128,6 @@ def ended_for_a_reason(reference: Reference, session: Session) -> None:
     if isinstance(error, Compacted):
         if progress + 1 >= error.compacted:
             _broken(reference, "P7 compaction", session, f"{error} although it stood at {progress}")
-        if error.compacted > max(reference.floor, *(base for base, _ in reference.bases), 0):
-            _broken(reference, "P7 compaction", session, f"{error}, the floor is {reference.floor}")
+        floor = reference.floor_of(session.key_range)
+        if error.compacted > floor:
+            _broken(reference, "P7 compaction", session, f"{error}, the floor is {floor}")

@@ -7,6 +7,7 @@ from typing import Final, TypeVar
 
 from kinepy import KeyRange, KeyValue, RangeResult, Revision, Settings, Store, Txn
 from kinepy.errors import KinepyError
+from kinepy.settings import POSTGRES_STANDBYS
 from tests.simulation import transactions
 from tests.simulation.cluster import Cluster, Node, NodeDown
 from tests.simulation.faults import Fault
@@ -25,6 +26,7 @@ from tests.simulation.history import (
     Revoke,
     Transact,
     Unknown,
+    range_of,
 )
 
 T = TypeVar("T")
@@ -83,7 +85,7 @@ class Client:
             node=node.identity,
             request=request,
             known=history.known,
-            node_floor=history.node_floor(node.identity),
+            node_floor=history.node_floor(node.identity, range_of(request)),
             faulty=self.cluster.database.faults.active,
         )
 
@@ -224,9 +226,23 @@ class LeaseHolder(Client):
             await self.pause()
 
 
+RETENTION: Final = (
+    (),
+    (),
+    ("/a/=last",),
+    ("/b=forever",),
+    ("/a/=2s", "/b/1=3"),
+    ("/a=1KiB", "/a/=forever", "/b=1s,2KiB"),
+    ("forever", "/a/=0s,2"),
+)
+"""Rules of a run."""
+
+
 def settings_of(random: Random) -> Settings:
     """Small bounds, different ones for each seed, so that every bound is met now and then."""
     return Settings(
+        retention=random.choice(RETENTION),
+        postgres_standbys=random.choice(POSTGRES_STANDBYS),
         key_bytes_max=64,
         value_bytes_max=256,
         transaction_operations_max=8,
