@@ -23,7 +23,7 @@ from kinepy.settings import Settings
 from kinepy.transfer.exporting import Progress, export_rows, header_for
 from kinepy.transfer.files import Writer, replacing, verified
 from kinepy.transfer.form import Contents, Header
-from kinepy.transfer.kine import load_kine
+from kinepy.transfer.kine import Convert, as_it_is, load_kine
 from kinepy.transfer.loading import Loader, load_file
 from kinepy.transfer.problems import BadTransfer
 
@@ -143,18 +143,24 @@ async def import_kine(
     url: str,
     kine_url: str,
     *,
+    convert: Convert = as_it_is,
     settings: Settings | None = None,
     clock: Clock | None = None,
     progress: Progress | None = None,
 ) -> Transferred:
-    """Move the live state of a kine database into an empty one, with its revisions. See `kinepy.transfer.kine`."""
+    """Move the live state of a kine database into an empty one, with its revisions. See `kinepy.transfer.kine`.
+
+    `convert` makes the value to store of a key and its value. Raises `BadTransfer`: nothing is changed then.
+    """
     async with (
         open_kine(kine_url, settings or Settings()) as kine,
         _changing(url, settings, clock) as tx,
     ):
         now_us = await tx.now_us()
         loader = Loader(tx, now_us=now_us)
-        revision = await load_kine(loader, kine, batch=randbits(62), now_us=now_us, progress=progress)
+        revision = await load_kine(
+            loader, kine, batch=randbits(62), now_us=now_us, convert=convert, progress=progress
+        )
         epoch = await _begin_after(tx, revision, reason="imported from kine")
         await _check(tx)
     return Transferred(revision, loader.rows, loader.leases, epoch)

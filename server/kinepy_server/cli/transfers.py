@@ -71,7 +71,9 @@ def run_import(data: Path, database: str | None, source: str) -> None:
             if kine is None:
                 done = asyncio.run(import_database(url, Path(source), progress=progress))
             else:
-                done = asyncio.run(import_kine(url, kine, progress=progress))
+                from kinepy_server.wire.kine_values import stored_here
+
+                done = asyncio.run(import_kine(url, kine, convert=stored_here, progress=progress))
         print(
             f"imported {_amount(done)} of revision {done.revision}{'; ' + _epoch(done) if done.epoch else ''}"
         )
