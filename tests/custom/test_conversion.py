@@ -223,3 +223,85 @@ async def test_objects_of_an_earlier_storage_version_are_still_read(
     assert (await api.patch(f"{WIDGETS}/w", {"spec": {"pair": "q:r"}})).body["spec"]["pair"] == "q:r"
     assert (await api.get(f"{WIDGETS2}/w")).body["spec"]["left"] == "q"
     assert (await api.delete(f"{WIDGETS}/w")).code == 200
+
+
+def _one_way(request: Json) -> Json:
+    """Converts into what is stored, and refuses to convert back."""
+    if request["desiredAPIVersion"] == V2:
+        return {"uid": request["uid"], "result": REFUSED}
+    return success(request)
+
+
+async def test_a_write_that_could_not_be_answered_is_not_done(api: Api, hooks: HookServer) -> None:
+    """The original stores the object and answers 500 all the same."""
+    await api.post(WIDGETS, widget("there", spec=STORED))
+    before = await api.get(f"{WIDGETS2}/there")
+    hooks.answer = reviewing(_one_way)
+    for reply in (
+        await api.post(WIDGETS2, shown("new", spec=SHOWN)),
+        await api.put(f"{WIDGETS2}/there", {**before.body, "spec": {**SHOWN, "left": "z"}}),
+        await api.patch(f"{WIDGETS2}/there", {"spec": {"left": "z"}}),
+    ):
+        assert (reply.code, reply.message[-9:]) == (500, "not today")
+    [left] = (await api.get(WIDGETS)).body["items"]
+    assert (left["spec"], left["metadata"]["resourceVersion"]) == (STORED, before.version)
+
+
+async def test_a_dry_run_shows_the_version_that_it_asked_for(api: Api, hooks: HookServer) -> None:
+    made = await api.post(f"{WIDGETS2}?dryRun=All", shown(spec=SHOWN))
+    assert (made.code, made.body["apiVersion"], made.body["spec"]) == (201, V2, SHOWN)
+    assert (await api.get(WIDGETS)).body["items"] == []
+
+
+def _coloured(obj: Json, wanted: str) -> Json:
+    metadata = {**obj["metadata"], "labels": {"colour": "red" if wanted == V2 else "blue"}}
+    return {**other_shape(obj, wanted), "metadata": metadata}
+
+
+PARTIAL = {"accept": "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"}
+PARTIAL_LIST = {"accept": "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"}
+PROTOBUF = {"accept": "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"}
+TABLE = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
+
+
+async def test_selectors_and_metadata_know_the_labels_of_the_version(api: Api, hooks: HookServer) -> None:
+    stored = widget(spec=STORED)
+    stored["metadata"]["labels"] = {"colour": "blue"}
+    since = int((await api.post(WIDGETS, stored)).version) - 1
+    hooks.answer = reviewing(lambda request: success(request, _coloured))
+    for path, colour, count in ((WIDGETS, "blue", 1), (WIDGETS2, "blue", 0), (WIDGETS2, "red", 1)):
+        selected = f"{path}?labelSelector=colour%3D{colour}"
+        assert len((await api.get(selected)).body["items"]) == count
+        stream = await api.get(f"{selected}&watch=true&resourceVersion={since}&timeoutSeconds=1")
+        assert len(stream.content.splitlines()) == count
+    for path, colour in ((WIDGETS, "blue"), (WIDGETS2, "red")):
+        [item] = (await api.get(path, headers=PARTIAL_LIST)).body["items"]
+        [row] = (await api.get(path, headers=TABLE)).body["rows"]
+        alone = (await api.get(f"{path}/w", headers=PARTIAL)).body
+        stream = await api.get(f"{path}?watch=true&resourceVersion={since}&timeoutSeconds=1", headers=PARTIAL)
+        told = orjson.loads(stream.content)["object"]
+        labels = [one["metadata"]["labels"] for one in (item, row["object"], alone, told)]
+        assert labels == [{"colour": colour}] * 4
+        assert colour.encode() in (await api.get(path, headers=PROTOBUF)).content
+
+
+async def test_a_collection_is_deleted_by_the_labels_of_the_version(api: Api, hooks: HookServer) -> None:
+    await api.post(WIDGETS, widget(spec=STORED))
+    hooks.answer = reviewing(lambda request: success(request, _coloured))
+    await api.delete(f"{WIDGETS2}?labelSelector=colour%3Dblue")
+    assert len((await api.get(WIDGETS)).body["items"]) == 1
+    await api.delete(f"{WIDGETS2}?labelSelector=colour%3Dred")
+    assert (await api.get(WIDGETS)).body["items"] == []
+
+
+async def test_a_webhook_that_has_learned_something_is_asked_again(
+    api: Api, hooks: HookServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await api.post(WIDGETS, widget(spec=STORED))
+    for _ in range(2):
+        assert "labels" not in (await api.get(f"{WIDGETS2}/w")).body["metadata"]
+    assert len(hooks.requests) == 1
+    hooks.answer = reviewing(lambda request: success(request, _coloured))
+    monkeypatch.setattr("kinepy_server.custom.conversion.KEPT_S", 1e-9)
+    assert (await api.get(f"{WIDGETS2}/w")).body["metadata"]["labels"] == {"colour": "red"}
+    assert (await api.get(WIDGETS2)).body["items"][0]["metadata"]["labels"] == {"colour": "red"}

@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from kinepy.clock import Clock
 from kinepy_server.dynamic_admission.endpoint import endpoint_of
 from kinepy_server.dynamic_admission.extensions import Extensions
 from kinepy_server.errors import StatusError, raw_error
@@ -18,6 +19,8 @@ REVIEW_BYTES = 1024 * 1024
 """So much of a list is converted by one review; a larger object goes alone."""
 ANSWER_BYTES_MAX = 16 * 1024 * 1024
 KNOWN_BYTES_MAX = 16 * 1024 * 1024
+KEPT_S = 30.0
+"""So long at most what was converted is shown again without asking: the webhook may have learned something since."""
 KNOWN_MIN = 16
 """So many conversions are kept however large they are: one decision may need several at the same time."""
 _GROUP, _KIND = "apiextensions.k8s.io", "ConversionReview"
@@ -29,17 +32,21 @@ _FREE = ("labels", "annotations")
 class WebhookConverter:
     """The webhook of one definition, and what it has said lately."""
 
-    def __init__(self, webhook: Mapping[str, Any], extensions: Extensions) -> None:
+    def __init__(self, webhook: Mapping[str, Any], extensions: Extensions, clock: Clock) -> None:
         self._endpoint = endpoint_of(webhook.get("clientConfig") or {}, timeout_s=TIMEOUT_S)
         asked = webhook.get("conversionReviewVersions") or ()
         self._review = f"{_GROUP}/{next((one for one in asked if one in _VERSIONS), _VERSIONS[0])}"
-        self._extensions = extensions
+        self._extensions, self._clock = extensions, clock
         self._known: OrderedDict[tuple[str, bytes], bytes] = OrderedDict()
-        self._known_bytes = 0
+        self._known_bytes = self._known_era = 0
+
+    def era(self) -> int:
+        """The number of the present span of `KEPT_S`."""
+        return int(self._clock.monotonic() / KEPT_S) + 1
 
     def known(self, value: bytes, api_version: str) -> JsonObject:
         """An object in a version. Raises `ConversionNeeded` unless that was found out lately."""
-        found = self._known.get((api_version, value))
+        found = self._known.get((api_version, value)) if self._known_era == self.era() else None
         if found is None:
             if orjson.loads(value).get("apiVersion") == api_version:
                 found = value
@@ -52,6 +59,9 @@ class WebhookConverter:
         """Find out what `known` did not know."""
         [obj] = await self.convert([value], api_version)
         found = orjson.dumps(obj)
+        if (era := self.era()) != self._known_era:
+            self._known.clear()
+            self._known_bytes, self._known_era = 0, era
         before = self._known.pop((api_version, value), None)
         if before is not None:
             self._known_bytes -= len(value) + len(before)

@@ -139,7 +139,8 @@ class Serving:
             return []
         life = self._new_life(definition)
         webhook = definition.webhook if definition.converts else None
-        converter = None if webhook is None else WebhookConverter(webhook, self._context.extensions)
+        context = self._context
+        converter = None if webhook is None else WebhookConverter(webhook, context.extensions, context.clock)
         resources, unserved = resources_of(definition, names, life, converter=converter)
         state.served[definition.key] = _Served(definition, names, life, resources, unserved)
         return [before.life] if before is not None else []

@@ -93,6 +93,14 @@ def object_bytes_at(resource: Resource, kv: KeyValue, revision: int) -> bytes:
     )
 
 
+def shown_value(resource: Resource, kv: KeyValue) -> bytes:
+    """What `kv.value` would be if the resource's version were the storage version.
+
+    Of the metadata only a conversion webhook changes anything: labels and annotations.
+    """
+    return kv.value if resource.converter is None else _converted(resource, kv)
+
+
 def is_shown_as_stored(resource: Resource, kv: KeyValue) -> bool:
     """Whether the members of a stored value are shown as they are."""
     if resource.from_storage is None:
@@ -129,13 +137,13 @@ def _converted(resource: Resource, kv: KeyValue) -> bytes:
     return keep_converted(resource, kv, resource.converter.known(kv.value, resource.api_version))
 
 
-def face_of(resource: Resource, kv: KeyValue) -> bytes | None:
-    """What was kept of a value in the resource's version, if it still holds."""
+def face_of(resource: Resource, kv: KeyValue, *, era: int = 0) -> bytes | None:
+    """What was kept of a value in the resource's version since an era of its converter, if it still holds."""
     kept = kv.face
     if not isinstance(kept, dict):
         return None
-    found: tuple[str, bytes] | None = kept.get(resource.api_version)
-    return found[1] if found is not None and found[0] == resource.form else None
+    found: tuple[str, bytes, int] | None = kept.get(resource.api_version)
+    return found[1] if found is not None and found[0] == resource.form and found[2] >= era else None
 
 
 def keep_converted(resource: Resource, kv: KeyValue, obj: JsonObject) -> bytes:
@@ -148,7 +156,8 @@ def keep_converted(resource: Resource, kv: KeyValue, obj: JsonObject) -> bytes:
     value = _canonical(head(resource.api_version, resource.kind), obj["metadata"], obj)
     # Most custom objects are stored as they are shown: they need no second copy.
     value = kv.value if value == kv.value else value
-    kept[resource.api_version] = (resource.form, value)
+    era = resource.converter.era() if resource.converter is not None else 0
+    kept[resource.api_version] = (resource.form, value, era)
     return value
 
 

@@ -2,10 +2,12 @@
 
 Asking a webhook waits, reading stored bytes does not. So reads let everything they are about to show be
 converted at once by `prepare`. Decisions, which may be repeated, just ask: what is not known yet raises
-`ConversionNeeded`, and `converting` asks the webhook and decides again.
+`ConversionNeeded`, and `converting` asks the webhook and decides again. A write has its object converted into the
+stored form and back before anything is stored: what cannot be answered is not done.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
 from typing import TypeVar
 
 import orjson
@@ -20,19 +22,18 @@ _TRIES = 32
 _SORTED = orjson.OPT_SORT_KEYS
 
 
-async def prepare(resource: Resource, kvs: Iterable[KeyValue | None]) -> None:
-    """Convert what is to be shown in a resource's version. Raises the 500 of a webhook that fails."""
+async def prepare(
+    resource: Resource, kvs: Iterable[KeyValue | None], *, lasting: Iterable[KeyValue | None] = ()
+) -> None:
+    """Convert what is to be shown in a resource's version. Raises the 500 of a webhook that fails.
+
+    For `lasting` ones an earlier conversion will do, however long ago it was.
+    """
     converter = resource.converter
     if converter is None:
         return
-    missing = [
-        kv
-        for kv in kvs
-        if kv is not None
-        and kv.value
-        and not is_in_version(kv.value, resource.api_version, resource.kind)
-        and face_of(resource, kv) is None
-    ]
+    missing = [kv for kv in kvs if kv is not None and _is_missing(resource, kv, era=converter.era())]
+    missing += [kv for kv in lasting if kv is not None and _is_missing(resource, kv, era=0)]
     if not missing:
         return
     objects = await converter.convert([kv.value for kv in missing], resource.api_version)
@@ -40,13 +41,36 @@ async def prepare(resource: Resource, kvs: Iterable[KeyValue | None]) -> None:
         keep_converted(resource, kv, obj)
 
 
-async def stored_form(resource: Resource, value: bytes) -> bytes:
+def _is_missing(resource: Resource, kv: KeyValue, *, era: int) -> bool:
+    return (
+        bool(kv.value)
+        and not is_in_version(kv.value, resource.api_version, resource.kind)
+        and face_of(resource, kv, era=era) is None
+    )
+
+
+@dataclass(slots=True)
+class StoredForm:
+    """The value to store of an object, and how a webhook shows it in the version of the write, if one does."""
+
+    value: bytes
+    shown: JsonObject | None = None
+
+    def keep(self, resource: Resource, kv: KeyValue) -> None:
+        """Let the record that the value has become be shown so; once."""
+        if self.shown is not None:
+            keep_converted(resource, kv, self.shown)
+
+
+async def stored_form(resource: Resource, value: bytes) -> StoredForm:
     """A value that `encode` made, in the version in which it is stored."""
     converter, version = resource.converter, resource.storage_api_version
     if converter is None or is_in_version(value, version, resource.kind):
-        return value
+        return StoredForm(value)
     [obj] = await converter.convert([value], version)
-    return canonical(version, resource.kind, obj)
+    stored = canonical(version, resource.kind, obj)
+    [shown] = await converter.convert([stored], resource.api_version)
+    return StoredForm(stored, shown)
 
 
 def converted_now(resource: Resource, obj: JsonObject) -> JsonObject:

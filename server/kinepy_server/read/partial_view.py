@@ -4,21 +4,28 @@ import asyncio
 from collections.abc import Sequence
 
 from kinepy import KeyValue
+from kinepy_server.objects.codec import shown_value
 from kinepy_server.read.framing import JsonLines
 from kinepy_server.read.view import CHUNK_ITEMS, ListMeta, bookmark_metadata
+from kinepy_server.resources.resource import Resource
 from kinepy_server.wire.partial import partial_bookmark, partial_list_head, partial_object
+
+
+def partial_key(resource: Resource, api_version: str) -> str:
+    """Names what partial metadata look like: only a webhook makes them another for each version of a resource."""
+    return api_version if resource.converter is None else f"{api_version} {resource.form}"
 
 
 class PartialView(JsonLines):
     """PartialObjectMetadata of one version of meta.k8s.io."""
 
-    def __init__(self, api_version: str) -> None:
-        self._api_version = api_version
-        self.line_key = api_version
+    def __init__(self, resource: Resource, api_version: str) -> None:
+        self._resource, self._api_version = resource, api_version
+        self.line_key = partial_key(resource, api_version)
 
     def one(self, kv: KeyValue) -> bytes:
         """The object's metadata."""
-        return partial_object(kv.value, revision=kv.mod_revision, api_version=self._api_version)
+        return self.watched(kv, kv.mod_revision)
 
     async def many(self, kvs: Sequence[KeyValue], meta: ListMeta) -> Sequence[bytes]:
         """The list of metadata."""
@@ -33,7 +40,8 @@ class PartialView(JsonLines):
 
     def watched(self, kv: KeyValue, revision: int) -> bytes:
         """The object's metadata at an event's revision."""
-        return partial_object(kv.value, revision=revision, api_version=self._api_version)
+        value = shown_value(self._resource, kv)
+        return partial_object(value, revision=revision, api_version=self._api_version)
 
     def bookmark(self, revision: int, *, initial_end: bool) -> bytes:
         """Bookmark metadata."""

@@ -11,8 +11,9 @@ from functools import cache
 import orjson
 
 from kinepy import KeyValue
-from kinepy_server.objects.codec import decode_at
+from kinepy_server.objects.codec import decode_at, shown_value
 from kinepy_server.read.framing import ProtobufFrames
+from kinepy_server.read.partial_view import partial_key
 from kinepy_server.read.view import ListMeta, bookmark_metadata
 from kinepy_server.resources.resource import JsonObject, Resource
 from kinepy_server.wire.partial import metadata_members
@@ -75,26 +76,29 @@ class ProtobufView(ProtobufFrames):
 class PartialProtobufView(ProtobufFrames):
     """PartialObjectMetadata of one version of meta.k8s.io."""
 
-    def __init__(self, api_version: str) -> None:
-        self._api_version = api_version
-        self.line_key = f"{api_version} protobuf"
+    def __init__(self, resource: Resource, api_version: str) -> None:
+        self._resource, self._api_version = resource, api_version
+        self.line_key = f"{partial_key(resource, api_version)} protobuf"
 
     def one(self, kv: KeyValue) -> bytes:
         """The object's metadata."""
-        return self._sealed(_partial(kv, kv.mod_revision))
+        return self._sealed(self._content(kv))
 
     async def many(self, kvs: Sequence[KeyValue], meta: ListMeta) -> Sequence[bytes]:
         """The list of metadata."""
-        items = [content async for content in _in_turns(lambda kv: _partial(kv, kv.mod_revision), kvs)]
+        items = [content async for content in _in_turns(self._content, kvs)]
         return _list(self._api_version, f"{_PARTIAL}List", meta=meta, items=items)
 
     def watched(self, kv: KeyValue, revision: int) -> bytes:
         """The object's metadata at an event's revision."""
-        return self._sealed(_partial(kv, revision))
+        return self._sealed(_partial(shown_value(self._resource, kv), revision))
 
     def bookmark(self, revision: int, *, initial_end: bool) -> bytes:
         """Bookmark metadata."""
         return self._sealed(_metadata(orjson.loads(bookmark_metadata(revision, initial_end=initial_end))))
+
+    def _content(self, kv: KeyValue) -> bytes:
+        return _partial(shown_value(self._resource, kv), kv.mod_revision)
 
     def _sealed(self, content: bytes) -> bytes:
         return seal(self._api_version, _PARTIAL, content)
@@ -107,8 +111,8 @@ async def _in_turns(encode: Callable[[KeyValue], bytes], kvs: Sequence[KeyValue]
             await asyncio.sleep(0)
 
 
-def _partial(kv: KeyValue, revision: int) -> bytes:
-    metadata: JsonObject = orjson.loads(b"{" + metadata_members(kv.value))
+def _partial(value: bytes, revision: int) -> bytes:
+    metadata: JsonObject = orjson.loads(b"{" + metadata_members(value))
     if revision:
         metadata["resourceVersion"] = str(revision)
     return _metadata(metadata)

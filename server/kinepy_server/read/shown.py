@@ -61,7 +61,7 @@ def _view(context: Context, request: Request, resource: Resource, *, accepted: A
         include = include_object(request.parameter("includeObject"))
         return TableView(resource, accepted.meta_api_version, include=include, clock=context.clock)
     view = PartialProtobufView if accepted.media_type == "protobuf" else PartialView
-    return view(accepted.meta_api_version)
+    return view(resource, accepted.meta_api_version)
 
 
 async def respond(body: bytes | Sequence[bytes], accepted: Accepted) -> Response:

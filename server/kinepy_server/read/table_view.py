@@ -7,7 +7,7 @@ import orjson
 
 from kinepy import KeyValue
 from kinepy.clock import Clock
-from kinepy_server.objects.codec import decode_at, object_bytes_at
+from kinepy_server.objects.codec import decode_at, object_bytes_at, shown_value
 from kinepy_server.read.framing import JsonLines
 from kinepy_server.read.view import CHUNK_ITEMS, ListMeta, bookmark_metadata
 from kinepy_server.resources.resource import Resource
@@ -82,7 +82,8 @@ class TableView(JsonLines):
             case "Object":
                 return object_bytes_at(self._resource, kv, revision)
             case _:
-                return partial_object(kv.value, revision=revision, api_version=self._api_version)
+                value = shown_value(self._resource, kv)
+                return partial_object(value, revision=revision, api_version=self._api_version)
 
     def _now(self) -> float:
         return self._clock.now_us() / 1e6

@@ -144,7 +144,10 @@ class _Stream:
         if batch is None:
             return b""
         if self._resource.converter is not None:
-            await prepare(self._resource, (kv for event in batch.events for kv in (event.previous, event.kv)))
+            events = batch.events
+            # What was told of the previous states is not told anew when the webhook converts otherwise.
+            before = [event.previous for event in events]
+            await prepare(self._resource, [event.kv for event in events], lasting=before)
         return self._encoder.lines(batch.events)
 
     async def _next_until(self, ending: Ending, timeout_s: float) -> WatchBatch | None:

@@ -136,6 +136,10 @@ class Shape(Protocol):
 class Converter(Protocol):
     """Converts the objects of a definition from any version into any other, by asking a webhook."""
 
+    def era(self) -> int:
+        """The number of the present span of time, from 1 on: what was converted before it is asked for anew."""
+        ...
+
     def known(self, value: bytes, api_version: str) -> JsonObject:
         """The object in a version; the caller owns it. Raises `ConversionNeeded` if it must be asked for."""
         ...

@@ -8,7 +8,7 @@ from kinepy_server.admission import admission_of, charge_of
 from kinepy_server.apply.managed_fields import Writer
 from kinepy_server.context import Context
 from kinepy_server.errors import StatusError, already_exists, generated_name_taken, raw_error
-from kinepy_server.objects.conversion import converting, prepare, stored_form
+from kinepy_server.objects.conversion import StoredForm, converting, stored_form
 from kinepy_server.objects.names import generated_name
 from kinepy_server.objects.namespaces import is_terminating, require_namespace
 from kinepy_server.objects.times import timestamp
@@ -63,24 +63,24 @@ async def _create(
     admit = await admission_of(context, resource, obj)
     value = prepare_new(resource, obj, writer, warnings=request.warnings, admit=admit)
     review = review_of(context, request, resource, dry_run=options.dry_run)
-    value = await _reviewed(resource, review, value)
+    form = await _reviewed(resource, review, value)
     finish = finisher(context, resource, pretend=options.dry_run)
     if finish is not None:
-        value = await finish(value)
+        form.value = await finish(form.value)
     charge = await charge_of(context, resource, request.namespace, pretend=options.dry_run)
     if charge is not None:
-        await charge(value)
+        await charge(form.value)
     if has_version:
         raise raw_error("resourceVersion should not be set on objects to be created")
     for remaining in reversed(range(GENERATED_NAME_TRIES)):
         key = resource.key(request.namespace, metadata["name"])
         try:
             if options.dry_run:
-                kv = await _pretend(context, key, value)
+                kv = await _pretend(context, key, form.value)
             else:
                 actor = actor_of(request, options)
-                kv = await create_guarded(context, resource, key, value=value, actor=actor, guard=guard)
-            await prepare(resource, (kv,))
+                kv = await create_guarded(context, resource, key, value=form.value, actor=actor, guard=guard)
+            form.keep(resource, kv)
             return kv
         except KeyExists as error:
             if not base or not remaining:
@@ -88,13 +88,13 @@ async def _create(
         metadata["name"] = generated_name(base, context.random)
         metadata.pop("managedFields", None)
         value = prepare_new(resource, obj, writer, warnings=[], admit=admit)
-        value = await _reviewed(resource, review, value)
-        value = await finish(value) if finish is not None else value
+        form = await _reviewed(resource, review, value)
+        form.value = await finish(form.value) if finish is not None else form.value
     raise AssertionError("the last try returns or raises")
 
 
-async def _reviewed(resource: Resource, review: Review | None, value: bytes) -> bytes:
-    """The value to store, with what webhooks changed in it."""
+async def _reviewed(resource: Resource, review: Review | None, value: bytes) -> StoredForm:
+    """What to store, with what webhooks changed in it."""
     if review is not None:
         value = await converting(partial(review.created, value))
     return await stored_form(resource, value)

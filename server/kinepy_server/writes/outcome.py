@@ -12,7 +12,7 @@ from kinepy import KeyValue, Revision, Store
 from kinepy.errors import GuardFailed, KeyExists, KeyNotFound, RevisionConflict
 from kinepy_server.context import Context
 from kinepy_server.errors import StatusError
-from kinepy_server.objects.conversion import converting, prepare, stored_form
+from kinepy_server.objects.conversion import StoredForm, converting, prepare, stored_form
 from kinepy_server.resources.resource import Resource
 
 
@@ -21,6 +21,8 @@ class Write:
     """The object gets this value. One that equals the stored value changes nothing."""
 
     value: bytes
+    form: StoredForm | None = None
+    """The value with how it is shown, where a webhook has converted it."""
 
 
 @dataclass(slots=True)
@@ -87,7 +89,7 @@ async def change(
             while not isinstance(outcome, Outcome):
                 outcome = await attempt.run(outcome.kv, newest=True)
     if resource is not None:
-        await prepare(resource, (outcome.kv,))
+        await prepare(resource, (), lasting=(outcome.kv,))
     return outcome
 
 
@@ -127,10 +129,10 @@ class _Attempt:
             return await self.run(newer, newest=True)
         if self.dry_run or _changes_nothing(decision, kv):
             if newest:
-                return _unwritten(decision, kv)
+                return self._shown(_unwritten(decision, kv), decision)
             known, kv = kv, await self.store.get(self.key)
             if _same(known, kv):
-                return _unwritten(decision, kv)
+                return self._shown(_unwritten(decision, kv), decision)
             return await self.run(kv, newest=True)
         try:
             return await self._write(decision, kv, guard=guard)
@@ -150,7 +152,8 @@ class _Attempt:
         await prepare(resource, (kv,))
         decision = await converting(lambda: self._decided_at_once(kv))
         if isinstance(decision, Write):
-            return Write(await stored_form(resource, decision.value))
+            form = await stored_form(resource, decision.value)
+            return Write(form.value, form)
         return decision
 
     async def _decided_at_once(self, kv: KeyValue | None) -> Decision:
@@ -164,13 +167,20 @@ class _Attempt:
                 decision = Write(await self.charge(decision.value))
         return decision
 
+    def _shown(self, outcome: Outcome, decision: Decision) -> Outcome:
+        if self.resource is not None and isinstance(decision, Write) and decision.form is not None:
+            decision.form.keep(self.resource, outcome.kv)
+        return outcome
+
     async def _write(self, decision: Decision, kv: KeyValue | None, *, guard: KeyValue | None) -> Outcome:
         assert not isinstance(decision, Keep)
         store, key, actor = self.store, self.key, self.actor
         if kv is None:
-            return Outcome(await store.create(key, decision.value, actor=actor, guard=guard), created=True)
+            created = await store.create(key, decision.value, actor=actor, guard=guard)
+            return self._shown(Outcome(created, created=True), decision)
         if isinstance(decision, Write):
-            return Outcome(await store.update(key, decision.value, expect=kv.mod_revision, actor=actor))
+            updated = await store.update(key, decision.value, expect=kv.mod_revision, actor=actor)
+            return self._shown(Outcome(updated), decision)
         result = await store.delete(key, expect=kv.mod_revision, actor=actor)
         shown = KeyValue(key, decision.value, kv.create_revision, result.revision, kv.version)
         if decision.value == kv.value:

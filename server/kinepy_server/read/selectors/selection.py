@@ -12,7 +12,7 @@ import orjson
 
 from kinepy import KeyRange, KeyValue
 from kinepy_server.errors import StatusError, bad_request
-from kinepy_server.objects.codec import decode
+from kinepy_server.objects.codec import decode, shown_value
 from kinepy_server.read.selectors.fields import FieldSelectorError, FieldTerm, parse_fields
 from kinepy_server.read.selectors.labels import LabelSelector, LabelSelectorError, parse_labels
 from kinepy_server.resources.resource import Resource
@@ -105,10 +105,11 @@ def _predicates(
     predicates = [_key_predicate(resource, term) for term in terms if term.label in (NAME, NAMESPACE)]
     # A custom object may show what is not in its bytes: a default.
     sure = _field_needles(fields) if resource.shape is None else []
-    needles = sure + (_label_needles(selector) if selector else [])
-    predicates += [_holds(needle) for needle in needles]
+    # A webhook may show other labels than are stored.
+    labels = _label_needles(selector) if selector and resource.converter is None else []
+    predicates += [_holds(needle) for needle in [*sure, *labels]]
     if selector is not None:
-        predicates.append(_labels_predicate(selector))
+        predicates.append(_labels_predicate(resource, selector))
     if fields:
         predicates.append(_fields_predicate(resource, fields))
     return predicates
@@ -164,8 +165,10 @@ def _field_needles(terms: Sequence[FieldTerm]) -> list[bytes]:
     ]
 
 
-def _labels_predicate(selector: LabelSelector) -> Callable[[KeyValue], bool]:
+def _labels_predicate(resource: Resource, selector: LabelSelector) -> Callable[[KeyValue], bool]:
     matches = selector.matches
+    if resource.converter is not None:
+        return lambda kv: matches(labels_of(shown_value(resource, kv)))
     return lambda kv: matches(labels_of(kv.value))
 
 
