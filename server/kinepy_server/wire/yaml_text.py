@@ -7,7 +7,7 @@ alias stands for a copy; how much all copies together may hold is bounded.
 import math
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import orjson
 import yaml
@@ -52,6 +52,8 @@ def parse_yaml(body: bytes) -> tuple[Any, list[str]]:
 
     Of a repeated key the last value counts. Nothing in the value is shared.
     """
+    if isinstance(body, ParsedBody):
+        return body.parsed()
     repeated: list[str] = []
     try:
         loader = _Loader(body.decode("utf-8", "replace"))
@@ -70,6 +72,29 @@ def parse_yaml(body: bytes) -> tuple[Any, list[str]]:
     except RecursionError:
         raise YamlError(f"error converting YAML to JSON: yaml: {TOO_DEEP}") from None
     return value, repeated
+
+
+class ParsedBody(bytes):
+    """A body together with what parsing it gives, which was found out before: see `parse_yaml`."""
+
+    _found: bytes | str
+
+    @classmethod
+    def of(cls, body: bytes) -> Self:
+        """Parse a body, now."""
+        made = cls(body)
+        try:
+            made._found = orjson.dumps(parse_yaml(body))
+        except YamlError as error:
+            made._found = str(error)
+        return made
+
+    def parsed(self) -> tuple[Any, list[str]]:
+        """The value, one of its own for each call, and the repeated keys. Raises YamlError."""
+        if isinstance(self._found, str):
+            raise YamlError(self._found)
+        value, repeated = orjson.loads(self._found)
+        return value, repeated
 
 
 def _told(error: yaml.YAMLError) -> str:

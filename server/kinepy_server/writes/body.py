@@ -33,7 +33,7 @@ def _resets_managers(body: bytes) -> bool:
     if b'"managedFields"' not in body:
         return False
     try:
-        value = orjson.loads(body)
+        value = orjson.loads(bytes(body))
         return bool(value["metadata"]["managedFields"] == [])
     except (orjson.JSONDecodeError, KeyError, TypeError):
         return False
