@@ -1,7 +1,7 @@
 """The validation rules of a structural schema (`x-kubernetes-validations`) over its objects."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -66,7 +66,7 @@ class Rules:
             return []
         run = _Run(math.inf if at_once is None else at_once.left)
         try:
-            run.visit(self._root, obj, ABSENT if old is None else old, path="")
+            run.visit(self._root, obj, ABSENT if old is None else old, path="", kept=(obj, old))
         except _Exhausted:
             pass
         return run.errors
@@ -111,24 +111,27 @@ class _Run:
         self._left: float = OBJECT_COST_MAX
         self._at_once = at_once
 
-    def visit(self, place: _Place, value: Any, old: Any, *, path: str) -> None:
-        """The rules of a place and of all places below."""
+    def visit(self, place: _Place, value: Any, old: Any, *, path: str, kept: tuple[Any, Any]) -> None:
+        """The rules of a place and of all places below. `kept` are the nearest values, new and old, that correspond
+        to each other, for places in lists whose elements do not."""
         if value is None:
             return
+        if old is not ABSENT:
+            kept = value, old
         if place.rules:
-            self._check(place, value, old, path=path)
+            self._check(place, value, old, path=path, kept=kept)
         if isinstance(value, dict):
             for name, member, below in _members(place, value):
                 was = old.get(name, ABSENT) if isinstance(old, dict) else ABSENT
                 shown = f"{path}.{name}" if name in place.properties else f"{path}[{name}]"
-                self.visit(below, member, was, path=shown)
+                self.visit(below, member, was, path=shown, kept=kept)
         elif isinstance(value, list) and place.items is not None:
-            earlier = _by_keys(place.list_keys, old)
+            earlier = _earlier(place.list_keys, value, old)
             for index, item in enumerate(value):
-                was = earlier.get(_identity(place.list_keys or (), item), ABSENT)
-                self.visit(place.items, item, was, path=f"{path}[{index}]")
+                was = earlier(index, item)
+                self.visit(place.items, item, was, path=f"{path}[{index}]", kept=kept)
 
-    def _check(self, place: _Place, value: Any, old: Any, *, path: str) -> None:
+    def _check(self, place: _Place, value: Any, old: Any, *, path: str, kept: tuple[Any, Any]) -> None:
         adapt = None if place.kind is None else place.kind.adapt
         seen, before = value, old
         try:
@@ -136,14 +139,15 @@ class _Run:
                 seen = adapt(value)
                 before = old if old is ABSENT or old is None else adapt(old)
         except EvaluationError as unfit:
-            self.errors.append(compile_failure(path, place.schema_type, str(unfit)))
+            if not equal(*kept):
+                self.errors.append(compile_failure(path, place.schema_type, str(unfit)))
             return
         for rule in place.rules:
             error = self._failure(rule, place, path=path, seen=(value, seen, before))
             if error is None:
                 continue
             transition = isinstance(rule, Rule) and rule.is_transition
-            if transition or old is ABSENT or not equal(value, old):
+            if transition or not equal(*kept):
                 self.errors.append(error)
 
     def _failure(
@@ -189,8 +193,13 @@ def _identity(keys: Sequence[str], item: Any) -> tuple[str, ...]:
     return tuple(repr(item.get(key)) for key in keys) if isinstance(item, dict) else ()
 
 
-def _by_keys(keys: Sequence[str] | None, old: Any) -> Mapping[tuple[str, ...], Any]:
-    """The old elements by what tells them apart; none for lists that are replaced as a whole."""
+def _earlier(keys: Sequence[str] | None, new: list[Any], old: Any) -> Callable[[int, Any], Any]:
+    """Finds the old element of a new one by what tells elements apart; there is none in lists that are replaced as a
+    whole."""
     if not keys or not isinstance(old, list):
-        return {}
-    return {_identity(keys, item): item for item in old}
+        return lambda index, item: ABSENT
+    found = {_identity(keys, item): item for item in old}
+    if len(found) < len(old) and equal(new, old):
+        # What was stored before these were keys.
+        return lambda index, item: old[index]
+    return lambda index, item: found.get(_identity(keys, item), ABSENT)

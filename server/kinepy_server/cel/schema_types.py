@@ -51,6 +51,21 @@ def _double(value: Any) -> Any:
 _SIMPLE: Mapping[str, Type] = {"boolean": BOOL, "integer": INT, "number": Type(DOUBLE.name, adapt=_double)}
 
 
+def _text(adapt: Callable[[str], Any]) -> Adapt:
+    """For texts alone: what was stored before may be anything."""
+
+    def adapted(value: Any) -> Any:
+        if type(value) is not str:
+            raise _unfit("string")
+        return adapt(value)
+
+    return adapted
+
+
+def _unfit(wanted: str) -> EvaluationError:
+    return EvaluationError(f"invalid data, expected {wanted}")
+
+
 def _bytes(text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
@@ -62,13 +77,13 @@ def _string_type(schema: Schema) -> Type:
     form = schema.get("format", "")
     limit = schema.get("maxLength")
     if form == "byte":
-        return Type("bytes", bytes_min=2, size_max=_TEXT_MAX if limit is None else limit, adapt=_bytes)
+        return Type("bytes", bytes_min=2, size_max=_TEXT_MAX if limit is None else limit, adapt=_text(_bytes))
     if form == "duration":
-        return Type(DURATION.name, bytes_min=4, size_max=_DURATION_SIZE, adapt=duration_of)
+        return Type(DURATION.name, bytes_min=4, size_max=_DURATION_SIZE, adapt=_text(duration_of))
     if form == "date":
-        return Type(TIMESTAMP.name, bytes_min=_DATE_SIZE, size_max=_DATE_SIZE, adapt=date_of)
+        return Type(TIMESTAMP.name, bytes_min=_DATE_SIZE, size_max=_DATE_SIZE, adapt=_text(date_of))
     if form == "date-time":
-        return Type(TIMESTAMP.name, bytes_min=21, size_max=_DATETIME_SIZE, adapt=timestamp_of)
+        return Type(TIMESTAMP.name, bytes_min=21, size_max=_DATETIME_SIZE, adapt=_text(timestamp_of))
     if limit is not None:
         size = max(0, limit) * 4
     elif schema.get("enum"):
@@ -94,12 +109,18 @@ def _list_adapter(schema: Schema, element: Type) -> Adapt | None:
     list_type, adapt = schema.get("x-kubernetes-list-type", "atomic"), element.adapt
     if list_type == "map":
         keys = tuple(schema.get("x-kubernetes-list-map-keys") or ())
-        return lambda value: MapList(value, keys) if isinstance(value, list) else value
+        return lambda value: MapList(_array(value), keys)
     if list_type == "set":
-        return lambda value: SetList(value if adapt is None else map(adapt, value))
+        return lambda value: SetList(_array(value) if adapt is None else map(adapt, _array(value)))
     if adapt is None:
         return None
-    return lambda value: [None if item is None else adapt(item) for item in value]
+    return lambda value: [None if item is None else adapt(item) for item in _array(value)]
+
+
+def _array(value: Any) -> list[Any]:
+    if type(value) is not list:
+        raise _unfit("an array")
+    return value
 
 
 def _object_type(schema: Schema, *, root: bool, path: str) -> Type | None:
@@ -143,5 +164,11 @@ def _map_type(schema: Schema, additional: Schema, path: str) -> Type | None:
     adapt = value.adapt
     convert: Adapt | None = None
     if adapt is not None:
-        convert = lambda found: {key: adapt(member) for key, member in found.items()}  # noqa: E731
+        convert = lambda found: {key: adapt(member) for key, member in _map(found).items()}  # noqa: E731
     return Type("map", (STRING, value), bytes_min=2, size_max=size, adapt=convert)
+
+
+def _map(value: Any) -> dict[str, Any]:
+    if type(value) is not dict:
+        raise _unfit("a map")
+    return value
