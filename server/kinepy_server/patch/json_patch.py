@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import orjson
 
 from kinepy_server.resources.resource import JsonObject
+from kinepy_server.schema.go_json import TOO_DEEP, too_deep
 
 COPIED_BYTES_MAX = 3 * 1024 * 1024
 _MISSING = object()
@@ -57,13 +58,16 @@ class _Run:
 
 def apply_json_patch(document: JsonObject, operations: Sequence[Operation]) -> JsonObject:
     """`document`, changed in place. Raises PatchFailed; the document is then of no use any more."""
-    run = _Run(document)
+    run, deepens = _Run(document), False
     for operation in operations:
         name = operation.get("op", "")
         apply = _OPERATIONS.get(name) if isinstance(name, str) else None
         if apply is None:
             raise PatchFailed(f"Unexpected kind: {name}")
         apply(run, operation)
+        deepens = deepens or name in _DEEPENING
+    if deepens and too_deep(run.document):
+        raise PatchFailed(TOO_DEEP)
     return run.document
 
 
@@ -119,7 +123,7 @@ def _copy_operation(run: _Run, operation: Operation) -> None:
     source, path = operation.get("from"), operation.get("path")
     node, token = run.place(source, f"copy operation does not apply: doc is missing from path: {source}")
     with _while(f"error in copy for from: '{source}'"):
-        encoded = orjson.dumps(_member(node, token))
+        encoded = _encoded(_member(node, token))
     run.copied_bytes += len(encoded)
     if run.copied_bytes > COPIED_BYTES_MAX:
         raise PatchFailed(f"the patch copies more than {COPIED_BYTES_MAX} bytes")
@@ -133,10 +137,19 @@ def _test(run: _Run, operation: Operation) -> None:
     node, token = run.place(path, f"test operation does not apply: is missing path: {path}")
     with _while(f"error in test for path: '{path}'"):
         found = node.get(token) if isinstance(node, dict) else _member(node, token)
-    if orjson.dumps(found, option=_SORTED) != orjson.dumps(operation.get("value"), option=_SORTED):
+    if _encoded(found) != _encoded(operation.get("value")):
         raise TestFailed(f"testing path {path} failed: test failed")
 
 
+def _encoded(value: Any) -> bytes:
+    try:
+        return orjson.dumps(value, option=_SORTED)
+    except orjson.JSONEncodeError:
+        # What some operations have made is nested deeper than anything that is accepted.
+        raise PatchFailed(TOO_DEEP) from None
+
+
+_DEEPENING = frozenset(("add", "replace", "move", "copy"))
 _OPERATIONS: Mapping[str, Callable[[_Run, Operation], None]] = {
     "add": _add,
     "remove": _remove,
