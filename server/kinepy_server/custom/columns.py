@@ -6,12 +6,13 @@ from typing import Any
 
 import orjson
 
-from kinepy_server.custom.paths import parse_path
+from kinepy_server.custom.jsonpath import BadPath, Unfollowable, parse_jsonpath
 from kinepy_server.data import table
 from kinepy_server.resources.cells.common import Cell, Cells, name, row
-from kinepy_server.resources.durations import INVALID, human_duration
+from kinepy_server.resources.durations import INVALID, UNKNOWN, human_duration
 from kinepy_server.resources.resource import Column, JsonObject
 from kinepy_server.schema.go_text import go_text
+from kinepy_server.schema.times import time_text
 
 _AGE: Mapping[str, Any] = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
 
@@ -22,8 +23,16 @@ def printed(declared: Sequence[Mapping[str, Any]]) -> tuple[Sequence[Column], Ce
     if not declared:
         age = Column("Age", "date", "", created.description, 0)
         return (named, age), row(name, _cell(_AGE))
-    columns = [_column(one) for one in declared]
-    return (named, *columns), row(name, *(_cell(one) for one in declared))
+    columns: list[Column] = [named]
+    cells: list[Cell] = [name]
+    for one in declared:
+        try:
+            cells.append(_cell(one))
+        except BadPath:
+            # As in the original a path that cannot be read ends the columns.
+            break
+        columns.append(_column(one))
+    return columns, row(*cells)
 
 
 def _column(declared: Mapping[str, Any]) -> Column:
@@ -38,19 +47,29 @@ def _column(declared: Mapping[str, Any]) -> Column:
 
 
 def _cell(declared: Mapping[str, Any]) -> Cell:
-    find, show = parse_path(declared["jsonPath"]), _SHOWN[declared["type"]]
+    find, show = parse_jsonpath(declared["jsonPath"]), _SHOWN[declared["type"]]
 
     def cell(obj: JsonObject, now: float) -> Any:
-        found = find(obj)
-        return show(found[0], now) if found and found[0] is not None else None
+        try:
+            found = find(obj)
+        except Unfollowable:
+            return None
+        return show(found[0], now) if found else None
 
     return cell
+
+
+_ESCAPED = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
 def _text(value: Any, now: float) -> str:
     if isinstance(value, str):
         return value
-    return orjson.dumps(value).decode() if isinstance(value, dict | list) else go_text(value)
+    if value is None:
+        return "<no value>"
+    if isinstance(value, dict | list):
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode().translate(_ESCAPED)
+    return go_text(value)
 
 
 def _integer(value: Any, now: float) -> int | None:
@@ -71,9 +90,10 @@ def _age(value: Any, now: float) -> str | None:
     if not isinstance(value, str):
         return None
     try:
-        return human_duration(now - datetime.fromisoformat(value).timestamp())
+        moment = time_text(value, micro=False) if value not in ("", "null") else None
     except ValueError:
         return INVALID
+    return UNKNOWN if moment is None else human_duration(now - datetime.fromisoformat(moment).timestamp())
 
 
 _SHOWN: Mapping[str, Callable[[Any, float], Any]] = {

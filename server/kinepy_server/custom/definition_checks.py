@@ -3,39 +3,27 @@
 The original first moves what all versions share to the top of the spec: so causes name it there.
 """
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-import orjson
-
 from kinepy_server.custom.conditions import APPROVAL, is_protected
+from kinepy_server.custom.conversion_checks import conversion_errors, is_ca_bundle
 from kinepy_server.custom.definition import ESTABLISHED
-from kinepy_server.custom.paths import BadPath, is_simple, names_of, parse_path
 from kinepy_server.custom.schema_checks import openapi_errors
-from kinepy_server.resources.checks.causes import (
-    Key,
-    Path,
-    forbidden,
-    invalid,
-    path_of,
-    path_text,
-    required,
-    unsupported,
+from kinepy_server.custom.version_checks import (
+    LABEL_RULE,
+    column_errors,
+    deprecation_errors,
+    is_label,
+    selectable_errors,
+    subresource_errors,
 )
+from kinepy_server.resources.checks.causes import Key, Path, invalid, path_of, required, unsupported
 from kinepy_server.resources.resource import FieldError, JsonObject
 from kinepy_server.resources.strategies.qualified import SUBDOMAIN, SUBDOMAIN_RULE
 
-LABEL_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?", re.ASCII)
-LABEL_1035_RULE = (
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character,"
-    " and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is"
-    " '[a-z]([-a-z0-9]*[a-z0-9])?')"
-)
 _SCOPES = ("Cluster", "Namespaced")
-_COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
-_COLUMN_FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
-_STRATEGIES = ("None", "Webhook")
+_MIXED = ("kind", "listKind")
 _SHARED = {
     "schema": "validation",
     "subresources": "subresources",
@@ -51,7 +39,6 @@ _VERSION_MEMBERS = (
     ("SelectableFields", "selectableFields", None),
 )  # fmt: skip
 SPEC: Path = path_of("spec")
-_CLASHES = ("metadata.name", "metadata.namespace")
 
 
 class _Layout:
@@ -82,8 +69,8 @@ class _Layout:
         ]
 
 
-def definition_errors(new: JsonObject) -> list[FieldError]:
-    """Everything that is wrong with a definition."""
+def definition_errors(new: JsonObject, *, established: bool = False) -> list[FieldError]:
+    """Everything that is wrong with a definition. Once it is `established` its webhook must be trustworthy."""
     spec = new["spec"]
     versions = spec.get("versions") or []
     errors = [*_name(new), *_group(spec), *_scope(spec)]
@@ -93,7 +80,10 @@ def definition_errors(new: JsonObject) -> list[FieldError]:
     else:
         text = "must have exactly one version marked as storage version"
         errors += [invalid((SPEC, "versions"), None, text), *_names(spec)]
-    return [*errors, *_conversion(spec), *_stored(new, versions), *_approval(new)]
+    conversion = conversion_errors(
+        spec.get("conversion") or {}, (SPEC, "conversion"), established=established
+    )
+    return [*errors, *conversion, *_stored(new, versions), *_approval(new), *_preserving(spec)]
 
 
 def changed_definition_errors(new: JsonObject, old: JsonObject) -> list[FieldError]:
@@ -101,7 +91,8 @@ def changed_definition_errors(new: JsonObject, old: JsonObject) -> list[FieldErr
     fixed = []
     spec, before = new["spec"], old["spec"]
     conditions = (old.get("status") or {}).get("conditions") or ()
-    if any(one.get("type") == ESTABLISHED and one.get("status") == "True" for one in conditions):
+    established = any(one.get("type") == ESTABLISHED and one.get("status") == "True" for one in conditions)
+    if established:
         for path in ("scope", "names.kind"):
             fixed += _fixed(spec, before, path)
     for path in ("group", "names.plural"):
@@ -109,7 +100,14 @@ def changed_definition_errors(new: JsonObject, old: JsonObject) -> list[FieldErr
     # What is fixed is part of the name, which then does not fit: that is not told twice.
     refused = {error.field for error in fixed}
     skipped = {"metadata.name"} if refused & {"spec.group", "spec.names.plural"} else set()
-    return [error for error in definition_errors(new) if error.field not in skipped | refused] + fixed
+    errors = definition_errors(new, established=established and not _trusts_nobody(before))
+    return [error for error in errors if error.field not in skipped | refused] + fixed
+
+
+def _trusts_nobody(spec: JsonObject) -> bool:
+    """Whether the CA bundle of a definition's webhook was no such bundle before."""
+    client = ((spec.get("conversion") or {}).get("webhook") or {}).get("clientConfig") or {}
+    return bool(client.get("caBundle")) and not is_ca_bundle(client["caBundle"])
 
 
 def _fixed(spec: JsonObject, before: JsonObject, path: str) -> list[FieldError]:
@@ -159,14 +157,23 @@ def _names(spec: JsonObject) -> Iterator[FieldError]:
             yield required((here, name))
     for name in ("plural", "singular", "kind", "listKind"):
         value = names.get(name)
-        if value and not LABEL_1035.fullmatch(value.lower()):
-            yield invalid((here, name), value, LABEL_1035_RULE)
-    for name in ("shortNames", "categories"):
-        for index, value in enumerate(names.get(name) or ()):
-            if not LABEL_1035.fullmatch(value):
-                yield invalid(((here, name), index), value, LABEL_1035_RULE)
+        if value and not is_label(value.lower() if name in _MIXED else value):
+            rule = (
+                f"may have mixed case, but should otherwise match: {LABEL_RULE}"
+                if name in _MIXED
+                else LABEL_RULE
+            )
+            yield invalid((here, name), value, rule)
+    yield from _labels(names, "shortNames")
     if names.get("kind") and names.get("kind") == names.get("listKind"):
         yield invalid((here, "listKind"), names["listKind"], "kind and listKind may not be the same")
+    yield from _labels(names, "categories")
+
+
+def _labels(names: JsonObject, member: str) -> Iterator[FieldError]:
+    for index, value in enumerate(names.get(member) or ()):
+        if not is_label(value):
+            yield invalid((((SPEC, "names"), member), index), value, LABEL_RULE)
 
 
 # --- versions
@@ -182,24 +189,16 @@ def _versions(layout: _Layout) -> Iterator[FieldError]:
     versions, here = layout.versions, (SPEC, "versions")
     names = [one.get("name") or "" for one in versions]
     for index, name in enumerate(names):
-        if not LABEL_1035.fullmatch(name):
-            yield invalid(((here, index), "name"), name, LABEL_1035_RULE)
+        if not is_label(name):
+            yield invalid(((here, index), "name"), name, LABEL_RULE)
         if versions[index].get("deprecationWarning") is not None:
-            yield from _deprecation(versions[index], (here, index))
+            yield from deprecation_errors(versions[index], (here, index))
     if len(set(names)) < len(names):
         yield invalid(here, layout.shown(), "must contain unique version names")
     if sum(bool(one.get("storage")) for one in versions) != 1:
         yield invalid(here, layout.shown(), "must have exactly one version marked as storage version")
-    if not LABEL_1035.fullmatch(names[0]):
-        yield invalid((SPEC, "version"), names[0], LABEL_1035_RULE)
-
-
-def _deprecation(version: JsonObject, path: Path) -> Iterator[FieldError]:
-    here, text = (path, "deprecationWarning"), version["deprecationWarning"]
-    if not version.get("deprecated"):
-        yield invalid(here, text, "can only be set for deprecated versions")
-    elif not text or len(text) > 256 or not text.isprintable():
-        yield invalid(here, text, "must be printable and at most 256 characters long")
+    if not is_label(names[0]):
+        yield invalid((SPEC, "version"), names[0], LABEL_RULE)
 
 
 def _members(layout: _Layout) -> Iterator[FieldError]:
@@ -209,115 +208,16 @@ def _members(layout: _Layout) -> Iterator[FieldError]:
             has_status = "status" in (version.get("subresources") or {})
             yield from openapi_errors(schema, (path, "openAPIV3Schema"), has_status=has_status)
     for path, value, _ in layout.places("subresources"):
-        yield from _subresources(value or {}, path)
+        yield from subresource_errors(value or {}, path)
     for path, value, _ in layout.places("additionalPrinterColumns"):
         for index, column in enumerate(value or ()):
-            yield from _column(column, (path, index))
+            yield from column_errors(column, (path, index))
     for path, value, version in layout.places("selectableFields"):
         schema = (version.get("schema") or {}).get("openAPIV3Schema") or {}
-        yield from _selectable(value or (), path, schema)
+        yield from selectable_errors(value or (), path, schema)
 
 
-def _subresources(value: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
-    scale = value.get("scale")
-    if scale is None:
-        return
-    here = (path, "scale")
-    for name, root, needed in (
-        ("specReplicasPath", ".spec.", True),
-        ("statusReplicasPath", ".status.", True),
-        ("labelSelectorPath", "", False),
-    ):
-        text = scale.get(name) or ""
-        if not text:
-            if needed:
-                yield required((here, name))
-        elif not is_simple(text):
-            yield invalid((here, name), text, "must be a simple json path starting with .")
-        elif root and not text.startswith(root):
-            yield invalid((here, name), text, f"should be a json path under {root[:-1]}")
-        elif not root and not text.startswith((".status.", ".spec.")):
-            yield invalid((here, name), text, "should be a json path under either .spec or .status")
-
-
-def _column(column: Mapping[str, Any], path: Path) -> Iterator[FieldError]:
-    for name in ("name",):
-        if not column.get(name):
-            yield required((path, name))
-    kind = column.get("type") or ""
-    if not kind:
-        yield required((path, "type"), f"must be one of {','.join(_COLUMN_TYPES)}")
-    elif kind not in _COLUMN_TYPES:
-        yield invalid((path, "type"), kind, f"must be one of {','.join(_COLUMN_TYPES)}")
-    text_format = column.get("format") or ""
-    if text_format and text_format not in _COLUMN_FORMATS:
-        yield invalid((path, "format"), text_format, f"must be one of {','.join(_COLUMN_FORMATS)}")
-    text = column.get("jsonPath") or ""
-    if not text:
-        yield required((path, "jsonPath"))
-        return
-    try:
-        parse_path(text)
-    except BadPath:
-        yield invalid((path, "jsonPath"), text, "must be a simple json path starting with .")
-
-
-def _selectable(
-    declared: Sequence[Mapping[str, str]], path: Path, schema: JsonObject
-) -> Iterator[FieldError]:
-    seen = set()
-    if len(declared) > 8:
-        text = f"Too many: {len(declared)}: must have at most 8 items"
-        yield FieldError(path_text(path), "FieldValueTooMany", text)
-    for index, one in enumerate(declared):
-        here, text = ((path, index), "jsonPath"), one.get("jsonPath") or ""
-        if not text:
-            yield required(here)
-            continue
-        if not is_simple(text):
-            yield invalid(here, text, "must be a simple json path starting with .")
-            continue
-        if text in seen:
-            yield FieldError(
-                path_text(here), "FieldValueDuplicate", f"Duplicate value: {orjson.dumps(text).decode()}"
-            )
-        seen.add(text)
-        if text.startswith(".metadata"):
-            yield invalid(here, text, "must not point to fields in metadata")
-        elif not _is_selectable(schema, names_of(text)):
-            detail = (
-                "must point to a field of type string, boolean or integer. Enum string fields and strings with"
-                " formats are allowed."
-            )
-            yield invalid(here, text, detail)
-
-
-def _is_selectable(schema: JsonObject, names: Sequence[str]) -> bool:
-    for name in names:
-        schema = (schema.get("properties") or {}).get(name) or {}
-    return schema.get("type") in ("string", "boolean", "integer")
-
-
-# --- conversion, stored versions, approval
-
-
-def _conversion(spec: JsonObject) -> Iterator[FieldError]:
-    conversion, here = spec.get("conversion") or {}, (SPEC, "conversion")
-    strategy, webhook = conversion.get("strategy") or "", conversion.get("webhook")
-    if strategy not in _STRATEGIES:
-        yield unsupported((here, "strategy"), strategy, _STRATEGIES)
-    elif strategy == "None":
-        if webhook is not None:
-            detail = "should not be set when strategy is not set to Webhook"
-            yield forbidden((here, "webhookClientConfig"), detail)
-    else:
-        client = (webhook or {}).get("clientConfig")
-        if client is None:
-            yield required((here, "webhookClientConfig"), "required when strategy is set to Webhook")
-        elif (client.get("url") is None) == (client.get("service") is None):
-            yield required((here, "webhookClientConfig"), "exactly one of url or service is required")
-        if not (webhook or {}).get("conversionReviewVersions"):
-            yield required((here, "conversionReviewVersions"))
+# --- stored versions, approval
 
 
 def _stored(new: JsonObject, versions: Sequence[JsonObject]) -> Iterator[FieldError]:
@@ -355,3 +255,9 @@ def _approval(new: JsonObject) -> Iterator[FieldError]:
         how = 'with either a URL or a reason starting with "unapproved"'
         detail = f'protected groups must have approval annotation "{APPROVAL}" {how}, {see}'
         yield invalid(here, value, detail)
+
+
+def _preserving(spec: JsonObject) -> Iterator[FieldError]:
+    if spec.get("preserveUnknownFields"):
+        instead = "set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
+        yield invalid((SPEC, "preserveUnknownFields"), True, f"cannot set to true, {instead}")

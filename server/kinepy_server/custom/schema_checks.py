@@ -10,7 +10,6 @@ from kinepy_server.custom.structure_checks import structure_errors
 from kinepy_server.resources.checks.causes import (
     Key,
     Path,
-    duplicate,
     forbidden,
     invalid,
     path_text,
@@ -18,10 +17,8 @@ from kinepy_server.resources.checks.causes import (
     unsupported,
 )
 from kinepy_server.resources.resource import FieldError
-from kinepy_server.schema.patterns import BadPattern, matcher
-from kinepy_server.schema.structural_check import INT_OR_STRING
 from kinepy_server.schema.structural_errors import Place, schema_errors
-from kinepy_server.schema.structural_prune import EMBEDDED, PRESERVES, pruner
+from kinepy_server.schema.structural_prune import PRESERVES, pruner
 from kinepy_server.schema.text_formats import FORMATS, NUMBER_FORMATS
 
 Schema: TypeAlias = Mapping[str, Any]
@@ -29,14 +26,18 @@ _TYPES = ("array", "boolean", "integer", "number", "object", "string")
 _COMBINED = ("allOf", "anyOf", "oneOf")
 _INNER = ("items", "additionalProperties", "not", *_COMBINED)
 _UNSUPPORTED = ("id", "additionalItems", "patternProperties", "definitions", "dependencies", "$ref")
-_LIST_TYPES, _MAP_TYPES = ("atomic", "map", "set"), ("atomic", "granular")
-_KEY_TYPES = frozenset(("string", "integer", "number", "boolean"))
-_AT_STATUS_ROOT = frozenset(
-    (
-        "description", "title", "type", "format", "properties", "required", "example", "externalDocs", "$schema",
-        EMBEDDED, PRESERVES, "x-kubernetes-validations", "x-kubernetes-map-type",
-    )
-)  # fmt: skip
+_LIST, _MAP, _KEYS = "x-kubernetes-list-type", "x-kubernetes-map-type", "x-kubernetes-list-map-keys"
+_ZERO: Sequence[Any] = (None, False, "", 0, [], {})
+_LIST_TYPES, _MAP_TYPES = ("atomic", "set", "map"), ("atomic", "granular")
+_AT_STATUS_ROOT: Mapping[str, str] = {
+    "description": "Description", "type": "Type", "format": "Format", "title": "Title", "maximum": "Maximum",
+    "exclusiveMaximum": "ExclusiveMaximum", "minimum": "Minimum", "exclusiveMinimum": "ExclusiveMinimum",
+    "maxLength": "MaxLength", "minLength": "MinLength", "pattern": "Pattern", "maxItems": "MaxItems",
+    "minItems": "MinItems", "uniqueItems": "UniqueItems", "multipleOf": "MultipleOf", "required": "Required",
+    "items": "Items", "properties": "Properties", "externalDocs": "ExternalDocs", "example": "Example",
+    PRESERVES: "XPreserveUnknownFields", "x-kubernetes-validations": "XValidations",
+}  # fmt: skip
+"""What a schema may say at its root beside a status with an endpoint of its own, and how messages call it."""
 
 
 def openapi_errors(schema: Schema, path: Path, *, has_status: bool) -> list[FieldError]:
@@ -52,9 +53,9 @@ def openapi_errors(schema: Schema, path: Path, *, has_status: bool) -> list[Fiel
 
 
 def _root(schema: Schema, path: Path, *, has_status: bool) -> Iterator[FieldError]:
-    others = sorted(schema.keys() - _AT_STATUS_ROOT) if has_status else ()
-    if others:
-        allowed = " ".join(("Properties", "Description", "Type", "Required"))
+    others = [name for name in schema if name not in _AT_STATUS_ROOT and schema[name] not in _ZERO]
+    if has_status and others:
+        allowed = " ".join(_AT_STATUS_ROOT.values())
         detail = f"only [{allowed}] fields are allowed at the root of the schema if the status subresource is enabled"
         yield invalid(path, dict(schema), detail)
     if schema.get("nullable"):
@@ -90,45 +91,30 @@ def _keywords(schema: Schema, path: Path) -> Iterator[FieldError]:
 
 
 def _own(schema: Schema, path: Path) -> Iterator[FieldError]:
-    if schema.get("uniqueItems"):
-        detail = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
-        yield forbidden((path, "uniqueItems"), detail)
-    additional = schema.get("additionalProperties")
-    if additional is not None and schema.get("properties"):
-        yield forbidden(
-            (path, "additionalProperties"), "additionalProperties and properties are mutual exclusive"
-        )
-    elif additional is False:
-        yield forbidden((path, "additionalProperties"), "additionalProperties cannot be set to false")
+    yield from _own_type(schema, path)
     for name in _UNSUPPORTED:
         if schema.get(name):
             yield forbidden((path, name), f"{name} is not supported")
-    yield from _own_type(schema, path)
+    if schema.get("type") == "null":
+        yield forbidden((path, "type"), "type cannot be set to null, use nullable as an alternative")
+    if isinstance(schema.get("items"), list):
+        yield forbidden((path, "items"), "items must be a schema object and not an array")
+    if schema.get("uniqueItems"):
+        detail = "uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
+        yield forbidden((path, "uniqueItems"), detail)
+    if schema.get("properties") and schema.get("additionalProperties") not in (None, True):
+        detail = "additionalProperties and properties are mutual exclusive"
+        yield forbidden((path, "additionalProperties"), detail)
     if schema.get(PRESERVES) is False:
         yield invalid((path, PRESERVES), False, "must be true or undefined")
-    yield from _list_type(schema, path)
     yield from _map_type(schema, path)
-    if schema.get("pattern"):
-        yield from _pattern(schema["pattern"], (path, "pattern"))
+    yield from _list_type(schema, path)
 
 
 def _own_type(schema: Schema, path: Path) -> Iterator[FieldError]:
-    kind, items = schema.get("type") or "", schema.get("items")
-    if kind == "null":
-        yield forbidden((path, "type"), "type cannot be set to null, use nullable as an alternative")
-    elif kind and kind not in _TYPES:
+    kind = schema.get("type") or ""
+    if kind and kind not in _TYPES:
         yield unsupported((path, "type"), kind, _TYPES)
-    if isinstance(items, list):
-        yield forbidden((path, "items"), "items must be a schema object and not an array")
-    elif kind == "array" and items is None:
-        yield required((path, "items"), "must be specified")
-
-
-def _pattern(pattern: str, path: Path) -> Iterator[FieldError]:
-    try:
-        matcher(pattern)
-    except BadPattern as error:
-        yield invalid(path, pattern, f"must be a valid regular expression, but isn't: {error}")
 
 
 def _must_be(kind: str, schema: Schema, path: Path, *, because: str) -> Iterator[FieldError]:
@@ -139,72 +125,80 @@ def _must_be(kind: str, schema: Schema, path: Path, *, because: str) -> Iterator
 
 
 def _map_type(schema: Schema, path: Path) -> Iterator[FieldError]:
-    name = "x-kubernetes-map-type"
-    value = schema.get(name)
+    value = schema.get(_MAP)
     if not value:
         return
-    yield from _must_be("object", schema, path, because=name)
+    yield from _must_be("object", schema, path, because=_MAP)
     if value not in _MAP_TYPES:
-        yield unsupported((path, name), value, _MAP_TYPES)
+        yield unsupported((path, _MAP), value, _MAP_TYPES)
 
 
 def _list_type(schema: Schema, path: Path) -> Iterator[FieldError]:
-    name, keys_name = "x-kubernetes-list-type", "x-kubernetes-list-map-keys"
-    value, keys = schema.get(name), schema.get(keys_name) or ()
-    if value:
-        yield from _must_be("array", schema, path, because=name)
-        if value not in _LIST_TYPES:
-            yield unsupported((path, name), value, _LIST_TYPES)
+    value, keys = schema.get(_LIST), schema.get(_KEYS) or ()
+    items = schema["items"] if isinstance(schema.get("items"), Mapping) else None
+    if value and schema.get("type") != "array":
+        yield from _must_be("array", schema, path, because=_LIST)
+    elif value == "set" and items is not None:
+        yield from _atomic(items, (path, "items"))
+    if value and value not in _LIST_TYPES:
+        yield unsupported((path, _LIST), value, _LIST_TYPES)
     if keys and value != "map":
-        detail = "must be map if x-kubernetes-list-map-keys is non-empty"
-        yield invalid((path, name), value, detail) if value else required((path, name), detail)
+        detail = f"must be map if {_KEYS} is non-empty"
+        yield invalid((path, _LIST), value, detail) if value else required((path, _LIST), detail)
     if value == "map":
-        if not keys:
-            yield required((path, keys_name), "must not be empty if x-kubernetes-list-type is map")
-        elif isinstance(schema.get("items"), Mapping):
-            yield from _keyed(schema, path, keys)
-    elif value == "set" and isinstance(schema.get("items"), Mapping):
-        yield from _set(schema["items"], (path, "items"))
+        yield from _keyed(schema, items, path, keys=keys)
+    if value in ("map", "set") and items is not None:
+        yield from _unnullable(items, (path, "items"), value, keys=keys)
 
 
-def _keyed(schema: Schema, path: Path, keys: Sequence[str]) -> Iterator[FieldError]:
-    items, here = schema["items"], (path, "items")
-    if items.get("type") != "object":
-        detail = "must be object if parent array's x-kubernetes-list-type is map"
-        yield invalid((here, "type"), items.get("type", ""), detail)
-    for index, key in enumerate(keys):
-        place = ((path, "x-kubernetes-list-map-keys"), index)
-        inner = (items.get("properties") or {}).get(key)
-        if key in keys[:index]:
-            yield duplicate(place, key)
-        elif inner is None:
-            yield invalid(place, key, "entries must all be names of item properties")
+def _atomic(items: Schema, path: Path) -> Iterator[FieldError]:
+    detail, kind = f"must be atomic as item of a list with {_LIST}=set", items.get("type")
+    if kind == "array" and items.get(_LIST) not in (None, "atomic"):
+        yield invalid((path, _LIST), items[_LIST], detail)
+    elif kind == "object" and items.get(_MAP) != "atomic":
+        # The original shows the type of lists here.
+        yield invalid((path, _MAP), items.get(_LIST), detail)
+
+
+def _keyed(schema: Schema, items: Schema | None, path: Path, *, keys: Sequence[str]) -> Iterator[FieldError]:
+    here = (path, "items")
+    if not keys:
+        yield required((path, _KEYS), f"must not be empty if {_LIST} is map")
+    if items is None:
+        if schema.get("items") is None:
+            yield required(here, f"must have a schema if {_LIST} is map")
         else:
-            yield from _key(
-                inner, ((here, "properties"), Key(key)), needed=key in (items.get("required") or ())
-            )
+            yield invalid(here, schema["items"], f"must only have a single schema if {_LIST} is map")
+    elif items.get("type") != "object":
+        yield invalid(
+            (here, "type"), items.get("type", ""), f"must be object if parent array's {_LIST} is map"
+        )
+    else:
+        properties, place = items.get("properties") or {}, (path, _KEYS)
+        for index, key in enumerate(keys):
+            if key not in properties:
+                yield invalid(place, list(keys), "entries must all be names of item properties")
+            elif properties[key].get("type") in ("array", "object"):
+                detail = f"must be a scalar type if parent array's {_LIST} is map"
+                yield invalid((((here, "properties"), Key(key)), "type"), items["type"], detail)
+            if key in keys[:index]:
+                yield invalid(place, list(keys), "must not contain duplicate entries")
 
 
-def _key(schema: Schema, path: Path, *, needed: bool) -> Iterator[FieldError]:
-    which = "this property is in x-kubernetes-list-map-keys, so it"
-    if schema.get("type") not in _KEY_TYPES and not schema.get(INT_OR_STRING):
-        detail = "must be a scalar type if parent array's x-kubernetes-list-type is map"
-        yield invalid((path, "type"), schema.get("type", ""), detail)
-    if schema.get("nullable"):
-        yield forbidden((path, "nullable"), f"{which} cannot be nullable")
-    if schema.get("default") is None and not needed:
-        yield required((path, "default"), f"{which} must have a default or be a required property")
-
-
-def _set(items: Schema, path: Path) -> Iterator[FieldError]:
+def _unnullable(items: Schema, path: Path, value: str, *, keys: Sequence[str]) -> Iterator[FieldError]:
     if items.get("nullable"):
-        yield forbidden((path, "nullable"), "cannot be nullable when x-kubernetes-list-type is set")
-    if items.get("type") == "array" and items.get("x-kubernetes-list-type") not in (None, "atomic"):
-        detail = "must be atomic as item of a list with x-kubernetes-list-type=set"
-        yield invalid((path, "x-kubernetes-list-type"), items["x-kubernetes-list-type"], detail)
-    if items.get("type") == "object" and items.get("x-kubernetes-map-type") != "atomic":
-        detail = "must be atomic as item of a list with x-kubernetes-list-type=set"
-        yield invalid((path, "x-kubernetes-map-type"), items.get("x-kubernetes-map-type"), detail)
+        yield forbidden((path, "nullable"), f"cannot be nullable when {_LIST} is {value}")
+    if value != "map":
+        return
+    which = f"this property is in {_KEYS}, so it"
+    for key in keys:
+        inner, here = (items.get("properties") or {}).get(key), ((path, "properties"), Key(key))
+        if inner is None:
+            continue
+        if key not in (items.get("required") or ()) and inner.get("default") is None:
+            yield required((here, "default"), f"{which} must have a default or be a required property")
+        if inner.get("nullable"):
+            yield forbidden((here, "nullable"), f"{which} cannot be nullable")
 
 
 # --- defaults
@@ -221,14 +215,11 @@ def _defaults(schema: Schema, path: Path) -> Iterator[FieldError]:
             prune(copy, "", None)
         if copy != default:
             yield invalid(here, default, "must not have unknown fields")
-        else:
-            yield from schema_errors(schema, default, Place(path_text(here), ""))
+        yield from schema_errors(schema, default, Place(path_text(here), ""))
     if isinstance(schema.get("items"), Mapping):
         yield from _defaults(schema["items"], (path, "items"))
     for name, inner in (schema.get("properties") or {}).items():
         yield from _defaults(inner, ((path, "properties"), Key(name)))
-    if isinstance(schema.get("additionalProperties"), Mapping):
-        yield from _defaults(schema["additionalProperties"], (path, "additionalProperties"))
 
 
 # --- warnings
