@@ -14,14 +14,16 @@ CLOSE_ANSWER_S: Final = 2.0
 
 def peer_certificate(transport: asyncio.BaseTransport) -> tuple[bytes, ...] | None:
     """The certificate of a connection's client (DER) and those by which the handshake has verified it, in order; None
-    without one."""
+    without one. A session that was resumed knows the client's own only."""
     tls = transport.get_extra_info("ssl_object")
-    if tls is None or tls.getpeercert(binary_form=True) is None:
+    own = tls.getpeercert(binary_form=True) if tls is not None else None
+    if own is None:
         return None
     if hasattr(tls, "get_verified_chain"):
-        return tuple(tls.get_verified_chain())
+        return tuple(tls.get_verified_chain()) or (own,)
     # Before Python 3.13 only the object within tells it.
-    return tuple(ssl.PEM_cert_to_DER_cert(one.public_bytes()) for one in tls._sslobj.get_verified_chain())
+    chain = tls._sslobj.get_verified_chain() or ()
+    return tuple(ssl.PEM_cert_to_DER_cert(one.public_bytes()) for one in chain) or (own,)
 
 
 class WebSocketProtocol(WebSocketsSansIOProtocol):

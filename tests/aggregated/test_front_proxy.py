@@ -1,9 +1,13 @@
 """The front proxy's word counts, and nobody else's."""
 
+import ssl
 from pathlib import Path
+from socket import create_connection
 
 import httpx
 import pytest
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
 
 from tests.aggregated.authority import DAY, Authority, Shown
 from tests.aggregated.servers import WIDGETS, Behind, grant, refused_text
@@ -112,3 +116,33 @@ def test_masters_need_not_be_asked_for(behind: Behind, folder: Path) -> None:
         folder, x_remote_user="system:kube-aggregator", x_remote_group="system:masters"
     ) as aggregator:
         ok(aggregator.get("/apis/example.com/v1"))
+
+
+def spoken(socket: ssl.SSLSocket, path: str) -> bytes:
+    """The first line of an answer over an open connection."""
+    request = f"GET {path} HTTP/1.1\r\nHost: kinepy\r\nX-Remote-User: jane\r\n\r\n"
+    socket.sendall(request.encode())
+    return socket.recv(65536).partition(b"\r\n")[0]
+
+
+def test_a_resumed_session_is_the_front_proxy_s_too(behind: Behind, folder: Path) -> None:
+    tls = behind.proxy.tls(behind.server.data / "pki" / "ca.crt", folder)
+    address, session, answers = ("127.0.0.1", behind.server.port), None, []
+    for _ in range(2):
+        with (
+            create_connection(address) as raw,
+            tls.wrap_socket(raw, server_hostname="localhost", session=session) as socket,
+        ):
+            answers.append(spoken(socket, WIDGETS))
+            resumed, session = socket.session_reused, socket.session
+    assert (answers, resumed) == ([b"HTTP/1.1 200 OK"] * 2, True)
+
+
+def test_a_watch_over_websocket_is_the_front_proxy_s_too(behind: Behind, folder: Path) -> None:
+    url = f"wss{behind.server.url.removeprefix('https')}{WIDGETS}?watch=true"
+    tls = behind.proxy.tls(behind.server.data / "pki" / "ca.crt", folder)
+    with connect(url, ssl=tls, additional_headers={"X-Remote-User": "jane"}):
+        pass
+    with pytest.raises(InvalidStatus) as caught:
+        connect(url, ssl=tls, additional_headers={"X-Remote-User": "bob"})
+    assert b'User \\"bob\\" cannot watch' in (caught.value.response.body or b"")

@@ -18,7 +18,6 @@ PAGE_OBJECTS: Final = 500
 WATCH_S: Final = 300
 PAUSE_FIRST_S: Final = 0.8
 PAUSE_MAX_S: Final = 30.0
-_EXPIRED: Final = 410
 
 Json = Mapping[str, Any]
 
@@ -71,9 +70,10 @@ class Follower:
                 pause_s = PAUSE_FIRST_S
             except HostError as error:
                 _log.warning("%s of the host cannot be followed for the moment: %s", self._path, error)
-                if error.code == _EXPIRED:
+                if error.code:
+                    # Expired, or of a past that the host does not have (any more): a list is right whatever it was.
                     self._version = ""
-                elif clock.monotonic() - began > PAUSE_MAX_S:
+                if clock.monotonic() - began > PAUSE_MAX_S:
                     pause_s = PAUSE_FIRST_S
                 await clock.sleep(pause_s * (1 + random.random()))
                 pause_s = min(2 * pause_s, PAUSE_MAX_S)
