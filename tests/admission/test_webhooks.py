@@ -85,10 +85,13 @@ async def test_a_webhook_is_asked_again_when_a_later_one_changed_the_object(api:
     ("answer", "why"),
     [
         (lambda request: b"garbage", "failed to call webhook: couldn't get version/kind; json parse error"),
-        (lambda request: b"{}", "received invalid webhook response: expected webhook response of"),
+        (lambda request: b"{}", "received invalid webhook response: webhook response was absent"),
         (lambda request: {"uid": "other", "allowed": True}, "invalid webhook response: expected response.uid="),
         (lambda request: None, "context deadline exceeded"),
-        (patching({"op": "remove", "path": "/nothing"}), ""),
+        (
+            lambda request: {**allow(request), "patchType": "JSONPatch", "patch": "e30="},
+            "received undecodable patch in webhook response: json: cannot unmarshal object into Go value of type",
+        ),
     ],
 )  # fmt: skip
 async def test_a_webhook_that_fails_refuses_or_is_ignored(api: Api, answer: Answer, why: str) -> None:
@@ -98,6 +101,14 @@ async def test_a_webhook_that_fails_refuses_or_is_ignored(api: Api, answer: Answ
         assert (reply.code, reply.body["reason"]) == (500, "InternalError")
         text = 'Internal error occurred: failed calling webhook "w.example.com": '
         assert reply.message.startswith(text) and why in reply.message
+
+
+async def test_a_patch_that_does_not_apply_is_told(api: Api) -> None:
+    async with hook_server(patching({"op": "remove", "path": "/nothing"})) as hooks:
+        await put_in_force(api, webhooks("Mutating", webhook(hooks.url, failurePolicy="Ignore")))
+        reply = await api.post(CONFIGMAPS, configmap())
+    why = "error in remove for path: '/nothing': Unable to remove nonexistent key: nothing: missing value"
+    assert (reply.code, reply.message) == (500, f"Internal error occurred: {why}")
 
 
 async def test_a_webhook_that_cannot_be_reached_is_ignored_if_it_may_be(api: Api) -> None:

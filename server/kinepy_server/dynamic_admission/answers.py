@@ -38,6 +38,11 @@ def modifies_nothing(name: str) -> StatusError:
     )
 
 
+def unpatchable(error: Exception) -> StatusError:
+    """500: a webhook's patch does not apply to the object."""
+    return internal_error(str(error))
+
+
 def no_dry_run(name: str) -> StatusError:
     """400: the webhook has side effects, and this request is not to have any."""
     return bad_request(f'admission webhook "{name}" does not support dry run')

@@ -1,147 +1,139 @@
 """Asking a webhook over HTTP."""
 
+import asyncio
 import ssl
-from collections.abc import Mapping
-from functools import lru_cache
+import zlib
+from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import orjson
 
 from kinepy_server.dynamic_admission.endpoint import Reachable
+from kinepy_server.dynamic_admission.failures import (
+    DEADLINE,
+    BrokenOff,
+    CallFailed,
+    no_connection,
+    refused_by,
+)
+from kinepy_server.dynamic_admission.pools import Pools
+from kinepy_server.dynamic_admission.review_checks import (
+    GROUP,
+    KIND,
+    misfit_of,
+    older_problem_of,
+    problem_of,
+)
 from kinepy_server.dynamic_admission.webhook import Webhook
+from kinepy_server.wire.json_text import parse_json
 
 if TYPE_CHECKING:
     import httpx
 
+__all__ = ["CallFailed", "Clients"]
+
 ANSWER_BYTES_MAX = 3 * 1024 * 1024
-CONNECTIONS_MAX = 64
-API_VERSION, KIND = "admission.k8s.io/v1", "AdmissionReview"
-_CLIENTS_MAX = 64
-
-
-class CallFailed(Exception):
-    """The webhook gave no usable answer."""
+_HEADERS = {"content-type": "application/json", "accept": "application/json", "accept-encoding": "gzip"}
+_FAILED = "failed to call webhook: "
+_WHILE_READING = "unexpected error when reading response body. Please retry. Original error: "
+_GZIP = 31
+"""The window of zlib that stands for gzip."""
 
 
 class Clients:
-    """Connections to webhooks, kept between calls: one pool for each bundle of certificates."""
+    """Calls of webhooks. Each has one deadline for all of it, and its answer a largest size."""
 
     def __init__(self) -> None:
-        self._clients: dict[str, httpx.AsyncClient] = {}
+        self._pools = Pools()
 
-    async def ask(self, webhook: Webhook, request: Mapping[str, Any]) -> Mapping[str, Any]:
+    async def ask(self, webhook: Webhook, request: Mapping[str, Any], *, mutating: bool) -> Mapping[str, Any]:
         """The response to an AdmissionReview's request. Raises CallFailed."""
-        body = orjson.dumps({"kind": KIND, "apiVersion": API_VERSION, "request": request})
+        api_version = f"{GROUP}/{webhook.review_version}"
+        body = orjson.dumps({"kind": KIND, "apiVersion": api_version, "request": request})
         content = await self.post(webhook, body)
         try:
-            review = orjson.loads(content)
-        except orjson.JSONDecodeError as error:
-            raise CallFailed(
-                f"failed to call webhook: couldn't get version/kind; json parse error: {error}"
-            ) from None
-        return _response(review, request["uid"])
+            review = parse_json(content)
+        except ValueError as error:
+            text = f"couldn't get version/kind; json parse error: {error}"
+            raise CallFailed(f"{_FAILED}{text}") from None
+        misfit = misfit_of(review)
+        if misfit:
+            raise CallFailed(f"{_FAILED}{misfit}")
+        current = webhook.review_version == "v1"
+        problem = (
+            problem_of(review, request["uid"], mutating=mutating) if current else older_problem_of(review)
+        )
+        if problem:
+            raise CallFailed(f"received invalid webhook response: {problem}")
+        response: Mapping[str, Any] = review["response"]
+        return response
 
     async def post(
         self, webhook: Reachable, body: bytes, *, answer_bytes_max: int = ANSWER_BYTES_MAX
     ) -> bytes:
-        """The body of a webhook's answer. Raises CallFailed."""
+        """The body of a webhook's answer. Raises CallFailed. Redirections are not followed."""
         import httpx
 
         joint = "&" if "?" in webhook.url else "?"
         url = f"{webhook.url}{joint}timeout={webhook.timeout_s}s"
-        post = f'failed to call webhook: Post "{url}": '
-        headers = {"content-type": "application/json", "accept": "application/json"}
+        before = f'{_FAILED}Post "{url}": '
         try:
-            client = await self._client(webhook.ca)
-            async with client.stream(
-                "POST", url, content=body, headers=headers, timeout=webhook.timeout_s
-            ) as answer:
-                content = await _bounded(answer, answer_bytes_max)
-        except httpx.TimeoutException:
-            raise CallFailed(f"{post}context deadline exceeded") from None
-        except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError) as error:
-            raise CallFailed(f"{post}{_reason(error, webhook.url)}") from None
+            async with (
+                asyncio.timeout(webhook.timeout_s),
+                self._pools.taken(webhook) as client,
+                client.stream("POST", url, content=body, headers=_HEADERS) as answer,
+            ):
+                before = f"{_FAILED}{_WHILE_READING}"
+                content = await _content(answer, answer_bytes_max)
+        except TimeoutError:
+            raise CallFailed(f"{before}{DEADLINE}") from None
+        except BrokenOff as error:
+            raise CallFailed(f"{before}{error}") from None
+        except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError, OSError) as error:
+            raise CallFailed(f"{before}{no_connection(error, webhook.url)}") from None
+        content_type = answer.headers.get("content-type", "")
         if not 200 <= answer.status_code < 300:
-            raise CallFailed(f"failed to call webhook: {_words(answer.status_code, content)}")
+            raise CallFailed(f"{_FAILED}{refused_by(answer.status_code, content, content_type)}")
+        if not content:
+            text = (
+                f"0-length response with status code: {answer.status_code} and content type: {content_type}"
+            )
+            raise CallFailed(f"{_FAILED}{text}")
         return content
-
-    async def _client(self, ca: str) -> "httpx.AsyncClient":
-        import httpx
-
-        client = self._clients.get(ca)
-        if client is None:
-            if len(self._clients) >= _CLIENTS_MAX:
-                await self.close()
-            limits = httpx.Limits(max_connections=CONNECTIONS_MAX)
-            client = httpx.AsyncClient(verify=_tls(ca), limits=limits, trust_env=False)
-            self._clients[ca] = client
-        return client
 
     async def close(self) -> None:
         """Close all connections."""
-        clients, self._clients = self._clients, {}
-        for client in clients.values():
-            await client.aclose()
+        await self._pools.close()
 
 
-@lru_cache(maxsize=_CLIENTS_MAX)
-def _tls(ca: str) -> ssl.SSLContext:
-    return ssl.create_default_context(cadata=ca or None)
+async def _content(answer: "httpx.Response", bytes_max: int) -> bytes:
+    import httpx
 
-
-def _reason(error: BaseException, url: str) -> str:
-    """Why there was no connection, for the commonest case in the original's words."""
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, ConnectionRefusedError) or "Connection refused" in str(cause):
-            return f"dial tcp {urlsplit(url).netloc}: connect: connection refused"
-        cause = cause.__cause__ or cause.__context__
-    return str(error)
-
-
-async def _bounded(answer: "httpx.Response", bytes_max: int) -> bytes:
     parts, size = [], 0
-    async for part in answer.aiter_bytes():
-        size += len(part)
-        if size > bytes_max:
-            raise CallFailed("failed to call webhook: the answer is too large")
-        parts.append(part)
+    try:
+        async for part in _decoded(answer, bytes_max):
+            size += len(part)
+            if size > bytes_max:
+                raise CallFailed(f"{_FAILED}the answer is larger than {bytes_max} bytes")
+            parts.append(part)
+    except httpx.RemoteProtocolError:
+        raise BrokenOff("unexpected EOF") from None
     return b"".join(parts)
 
 
-def _words(code: int, content: bytes) -> str:
-    """The message of a Status, else what the original says of a code."""
-    try:
-        status = orjson.loads(content)
-    except orjson.JSONDecodeError:
-        status = None
-    if isinstance(status, dict) and status.get("kind") == "Status" and status.get("message"):
-        return str(status["message"])
-    if code == 404:
-        return "the server could not find the requested resource"
-    text = content[:2048].decode("utf-8", "replace")
-    return f'an error on the server ("{text}") has prevented the request from succeeding'
-
-
-def _response(review: Any, uid: str) -> Mapping[str, Any]:
-    bad = "received invalid webhook response: "
-    if not isinstance(review, dict) or (review.get("apiVersion"), review.get("kind")) != (API_VERSION, KIND):
-        found = (
-            f"{review.get('apiVersion')}, Kind={review.get('kind')}" if isinstance(review, dict) else review
-        )
-        raise CallFailed(
-            f"{bad}expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got {found}"
-        )
-    response = review.get("response")
-    if not isinstance(response, dict):
-        raise CallFailed(f"{bad}webhook response was absent")
-    if response.get("uid") != uid:
-        raise CallFailed(f'{bad}expected response.uid="{uid}", got "{response.get("uid", "")}"')
-    if bool(response.get("patch")) != bool(response.get("patchType")):
-        raise CallFailed(
-            f"{bad}webhook returned response.patch but not response.patchType, or the other way round"
-        )
-    if response.get("patchType") not in (None, "", "JSONPatch"):
-        raise CallFailed(f'{bad}invalid response.patchType="{response["patchType"]}"')
-    return response
+async def _decoded(answer: "httpx.Response", bytes_max: int) -> AsyncIterator[bytes]:
+    """The parts of a body. However little something is that was compressed, no part is larger than the bound."""
+    if answer.headers.get("content-encoding", "").lower() != "gzip":
+        async for part in answer.aiter_raw():
+            yield part
+        return
+    unpacker = zlib.decompressobj(_GZIP)
+    async for part in answer.aiter_raw():
+        try:
+            yield unpacker.decompress(part, bytes_max + 1)
+        except zlib.error:
+            raise BrokenOff("gzip: invalid header") from None
+        if unpacker.unconsumed_tail:
+            raise CallFailed(f"{_FAILED}the answer is larger than {bytes_max} bytes")
+    if not unpacker.eof:
+        raise BrokenOff("unexpected EOF")

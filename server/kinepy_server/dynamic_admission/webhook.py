@@ -9,6 +9,7 @@ from kinepy_server.dynamic_admission.endpoint import endpoint_of
 from kinepy_server.dynamic_admission.matching import Matcher
 
 TIMEOUT_S = 10
+REVIEW_VERSIONS = ("v1", "v1beta1")
 
 
 class Webhook:
@@ -21,6 +22,9 @@ class Webhook:
         self.ignores_failure = spec.get("failurePolicy", "Fail") == "Ignore"
         self.timeout_s: int = spec.get("timeoutSeconds") or TIMEOUT_S
         self.takes_dry_run = spec.get("sideEffects") in ("None", "NoneOnDryRun")
+        versions = spec.get("admissionReviewVersions") or ()
+        self.review_version = next((one for one in versions if one in REVIEW_VERSIONS), REVIEW_VERSIONS[0])
+        """The version of the reviews that it understands."""
         self.again = spec.get("reinvocationPolicy") == "IfNeeded"
         endpoint = endpoint_of(spec.get("clientConfig") or {}, timeout_s=self.timeout_s)
         self.url, self.ca = endpoint.url, endpoint.ca

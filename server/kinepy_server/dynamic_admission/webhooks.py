@@ -16,18 +16,21 @@ from kinepy_server.dynamic_admission.answers import (
     denied_by_webhook,
     modifies_nothing,
     no_dry_run,
+    unpatchable,
     webhook_failed,
 )
 from kinepy_server.dynamic_admission.attributes import Attributes
-from kinepy_server.dynamic_admission.client import CallFailed
 from kinepy_server.dynamic_admission.conditions import ConditionsFailed
 from kinepy_server.dynamic_admission.equivalents import seen_by, shown_as
+from kinepy_server.dynamic_admission.failures import CallFailed
 from kinepy_server.dynamic_admission.reinvocation import Reinvocation
 from kinepy_server.dynamic_admission.variables import values_of
 from kinepy_server.dynamic_admission.webhook import Webhook
 from kinepy_server.objects.uids import new_uid
 from kinepy_server.patch.json_patch import PatchFailed, apply_json_patch
 from kinepy_server.resources.resource import JsonObject
+from kinepy_server.schema.go_json import kind_of
+from kinepy_server.wire.json_text import parse_json
 
 Response = Mapping[str, Any]
 
@@ -75,17 +78,23 @@ class Webhooks:
         return changed
 
     async def _mutate(self, webhook: Webhook, seen: Attributes) -> bool:
-        response = await self._allowed(webhook, seen)
+        response = await self._allowed(webhook, seen, mutating=True)
         if response is None or not response.get("patch"):
             return False
         if seen.new is None:
             raise modifies_nothing(webhook.name)
+        try:
+            operations = _operations(response["patch"])
+        except ValueError as error:
+            if webhook.ignores_failure:
+                return False
+            why = CallFailed(f"received undecodable patch in webhook response: {error}")
+            raise webhook_failed(webhook.name, why) from None
         before = orjson.dumps(seen.new)
         try:
-            operations = orjson.loads(base64.b64decode(response["patch"], validate=True))
             patched = apply_json_patch(orjson.loads(before), operations)
-        except (PatchFailed, ValueError, TypeError, AttributeError, binascii.Error) as error:
-            raise webhook_failed(webhook.name, error) from None
+        except PatchFailed as error:
+            raise unpatchable(error) from None
         if orjson.dumps(patched) == before:
             return False
         self._attributes.new = shown_as(patched, seen.resource, self._attributes.resource)
@@ -94,27 +103,42 @@ class Webhooks:
     async def validate(self, webhooks: Sequence[Webhook]) -> None:
         """Ask them all; the first refusal in their order counts."""
         concerned = [(webhook, await self._concerning(webhook)) for webhook in webhooks]
-        asking = [self._allowed(webhook, seen) for webhook, seen in concerned if seen is not None]
+        asking = [
+            self._allowed(webhook, seen, mutating=False) for webhook, seen in concerned if seen is not None
+        ]
         results = await asyncio.gather(*asking, return_exceptions=True)
         for result in results:
             if isinstance(result, BaseException):
                 raise result
 
-    async def _allowed(self, webhook: Webhook, attributes: Attributes) -> Response | None:
+    async def _allowed(self, webhook: Webhook, attributes: Attributes, *, mutating: bool) -> Response | None:
         """The response of a webhook that allows the write; None for a failure that counts as consent."""
         if attributes.dry_run and not webhook.takes_dry_run:
             raise no_dry_run(webhook.name)
         request = attributes.request(new_uid())
         request |= {"object": attributes.new, "oldObject": attributes.old}
         try:
-            async with asyncio.timeout(webhook.timeout_s):
-                response = await self._context.extensions.clients.ask(webhook, request)
-        except (CallFailed, TimeoutError) as error:
+            response = await self._context.extensions.clients.ask(webhook, request, mutating=mutating)
+        except CallFailed as error:
             if webhook.ignores_failure:
                 return None
-            failed = error if isinstance(error, CallFailed) else CallFailed("context deadline exceeded")
-            raise webhook_failed(webhook.name, failed) from None
+            raise webhook_failed(webhook.name, error) from None
         self._warnings.extend(str(text) for text in response.get("warnings") or ())
         if not response.get("allowed"):
             raise denied_by_webhook(webhook.name, response.get("status"))
         return response
+
+
+def _operations(patch: str) -> list[Mapping[str, Any]]:
+    """The operations of a patch as it was answered. Raises ValueError."""
+    try:
+        found = parse_json(base64.b64decode(patch, validate=True))
+    except binascii.Error:
+        raise ValueError("illegal base64 data") from None
+    if not isinstance(found, list):
+        raise ValueError(f"json: cannot unmarshal {kind_of(found)} into Go value of type jsonpatch.Patch")
+    for operation in found:
+        if not isinstance(operation, dict):
+            text = f"json: cannot unmarshal {kind_of(operation)} into Go value of type jsonpatch.Operation"
+            raise ValueError(text)
+    return found
