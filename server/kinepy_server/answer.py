@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from contextlib import aclosing
 from typing import Any, TypeAlias, cast
 
@@ -11,7 +11,7 @@ import orjson
 from kinepy_server.errors import PlainError, StatusError, status_body
 from kinepy_server.negotiate import PROTOBUF, YAML, AnswerType, negotiate
 from kinepy_server.request import Request
-from kinepy_server.response import JSON, TEXT, Response, StreamResponse
+from kinepy_server.response import JSON, TEXT, Cut, Response, StreamResponse
 from kinepy_server.warnings import warning_headers
 from kinepy_server.wire.protobuf import seal_status
 from kinepy_server.wire.yaml_text import yaml_of_json
@@ -112,15 +112,29 @@ class Streams:
         for stream in tuple(self._open):
             self._end(stream)
 
-    async def send(self, request: Request, stream: StreamResponse, *, send: Send, receive: Receive) -> None:
-        """Send a chunked answer until its chunks end, the client goes away or the server stops."""
+    async def send(
+        self,
+        request: Request,
+        stream: StreamResponse,
+        *,
+        send: Send,
+        receive: Receive,
+        abort: Callable[[], None] | None = None,
+    ) -> None:
+        """Send a chunked answer until its chunks end, the client goes away or the server stops.
+
+        `abort` closes the connection at once; called where the answer cannot be brought to its end.
+        """
         headers = header_list(request, stream)
         await send({"type": "http.response.start", "status": stream.status, "headers": headers})
         # An empty first part makes the server write the headers at once.
         await send({"type": "http.response.body", "body": b"", "more_body": True})
-        gone = asyncio.ensure_future(_disconnected(receive))
+        gone = asyncio.ensure_future(disconnected(receive))
         try:
-            await self._send_chunks(stream.chunks, send, gone)
+            if not await self._send_chunks(stream, send, gone) and abort is not None:
+                abort()
+                await gone
+                return
         finally:
             gone.cancel()
         await send({"type": "http.response.body", "body": b""})
@@ -129,24 +143,29 @@ class Streams:
         if stream in self._open and not stream.expired():
             stream.reschedule(asyncio.get_running_loop().time())
 
-    async def _send_chunks(
-        self, chunks: AsyncIterator[bytes], send: Send, gone: asyncio.Future[None]
-    ) -> None:
+    async def _send_chunks(self, stream: StreamResponse, send: Send, gone: asyncio.Future[None]) -> bool:
+        """Whether the answer came to its end, if it has one."""
+        chunks = stream.chunks
         async with aclosing(cast(Any, chunks)):
             try:
                 # A deadline that is set from outside ends the wait wherever it is.
-                async with asyncio.timeout(0 if self._ended else None) as scope:
+                async with asyncio.timeout(0 if self._ended else stream.limit_s) as scope:
                     self._open.add(scope)
                     gone.add_done_callback(lambda _: self._end(scope))
                     async for chunk in chunks:
                         await send({"type": "http.response.body", "body": chunk, "more_body": True})
+            except Cut:
+                return False
             except TimeoutError:
                 if not scope.expired():
                     raise
+                return stream.limit_s is None
             finally:
                 self._open.discard(scope)
+        return True
 
 
-async def _disconnected(receive: Receive) -> None:
+async def disconnected(receive: Receive) -> None:
+    """Wait until the client is gone."""
     while (await receive())["type"] != "http.disconnect":
         pass

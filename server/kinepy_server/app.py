@@ -14,6 +14,7 @@ from typing import Any
 from starlette.routing import Router
 
 from kinepy.errors import KinepyError
+from kinepy_server.aggregation.serving import proxied
 from kinepy_server.answer import Receive, Send, Streams, error_response
 from kinepy_server.auth.user import User
 from kinepy_server.body import read_body
@@ -116,7 +117,7 @@ class Application:
         try:
             answer = await self._answer(request, scope, receive)
             if isinstance(answer, StreamResponse):
-                await self._stream(request, answer, receive=receive, send=send)
+                await self._stream(request, answer, scope=scope, receive=receive, send=send)
             else:
                 await self._sender.send(request, answer, scope=scope, receive=receive, send=send)
         finally:
@@ -125,7 +126,7 @@ class Application:
             self._observer.finished(request, code=answer.status, seconds=time.perf_counter() - started)
 
     async def _stream(
-        self, request: Request, answer: StreamResponse, *, receive: Receive, send: Send
+        self, request: Request, answer: StreamResponse, *, scope: Scope, receive: Receive, send: Send
     ) -> None:
         if self._observer is not None:
             self._observer.stream_started(request)
@@ -133,8 +134,10 @@ class Application:
             # However slowly a client takes the state that a watch begins with: it does not keep others out.
             limit_s = self.context.settings.request_timeout_s
             asyncio.get_running_loop().call_later(limit_s, request.place.leave)
+        connection = scope.get(CONNECTION)
+        abort = connection.abort if connection is not None else None
         try:
-            await self.streams.send(request, answer, send=send, receive=receive)
+            await self.streams.send(request, answer, send=send, receive=receive, abort=abort)
         finally:
             if self._observer is not None:
                 self._observer.stream_finished(request)
@@ -182,6 +185,9 @@ class Application:
             request.body = await read_body(
                 request.headers, receive, limit_bytes=self.context.settings.body_bytes_max
             )
+        service = self.context.aggregation.claims(request)
+        if service is not None:
+            return await proxied(self.context, request, service, scope=scope, receive=receive)
         return await respond(self.context, request, self._pages)
 
 

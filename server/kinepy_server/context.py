@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from kinepy import Store
 from kinepy.clock import Clock, SystemClock
+from kinepy_server.aggregation.state import Aggregation
 from kinepy_server.auth.accounts import AccountTokens
 from kinepy_server.auth.identity import Identity
 from kinepy_server.dynamic_admission.extensions import Extensions
@@ -52,6 +53,8 @@ class Context:
     turns: Turns = field(default_factory=Turns)
     extensions: Extensions = field(default_factory=Extensions)
     """The webhooks and policies that are stored; none are known until somebody follows them."""
+    aggregation: Aggregation = field(default_factory=Aggregation)
+    """The group versions that other servers serve; none are known until somebody follows them."""
     catch_up: Callable[[str, str], Awaitable[None]] | None = None
     """Learns of a group and plural (empty: of any in the group) what another process may have defined."""
     host_namespaces: Namespaces | None = None

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import orjson
 
+from kinepy_server.aggregation.merging import Catalog
 from kinepy_server.context import Context
 from kinepy_server.errors import method_not_allowed, page_not_found, unknown_resource
 from kinepy_server.negotiate import ANSWER_TYPES, PROTOBUF, AnswerType, not_acceptable, parse_accept
@@ -46,24 +47,23 @@ def discovery_pages() -> Sequence[Page]:
 
 async def handle_root(context: Context, request: Request) -> Response:
     """The paths of the server, in order."""
-    return Response(200, _root(context.registry.shown))
+    return Response(200, _root(_catalog(context)))
 
 
 async def handle_discovery(context: Context, request: Request) -> Response:
     """`/api`, `/apis` and what is below them, without the resources themselves."""
     root, *below = request.path.removesuffix("/").removeprefix("/").split("/")
-    if not _exists(context.registry.shown, root, below):
+    catalog = _catalog(context)
+    if not _exists(catalog, root, below):
         raise _missing(context.registry.shown, root, below)
     if request.method not in ("GET", "HEAD"):
         raise method_not_allowed()
     accept = request.headers.get("accept", "")
     chosen = _choose(accept, aggregated=not below)
     if chosen == "aggregated":
-        return _aggregated_answer(context.registry.shown, request, root)
+        return _aggregated_answer(_aggregated(catalog, root), request)
     body = (
-        _api_versions(context, request)
-        if root == "api" and not below
-        else _plain_body(context.registry.shown, root, below)
+        _api_versions(context, request) if root == "api" and not below else _plain_body(catalog, root, below)
     )
     if chosen == "yaml":
         return Response(200, yaml_of_json(body), "application/yaml", dict(_VARY))
@@ -81,14 +81,19 @@ def _sealed(body: bytes) -> bytes:
     return sealed
 
 
-def _exists(registry: Registry, root: str, below: Sequence[str]) -> bool:
+def _catalog(context: Context) -> Catalog:
+    return Catalog(context.registry.shown, context.aggregation.published)
+
+
+def _exists(catalog: Catalog, root: str, below: Sequence[str]) -> bool:
+    registry = catalog.registry
     if root == "api":
         return (
             bool(registry.resources("", below[0])) if len(below) == 1 else not below and _has_core(registry)
         )
     if not below:
         return True
-    if not below[0] or registry.group(below[0]) is None:
+    if not below[0] or catalog.group(below[0]) is None:
         return False
     return len(below) == 1 or (len(below) == 2 and bool(registry.resources(*below)))
 
@@ -133,8 +138,8 @@ def _choose(accept: str, *, aggregated: bool) -> AnswerType | str:
     raise not_acceptable()
 
 
-def _aggregated_answer(registry: Registry, request: Request, root: str) -> Response:
-    body, etag = _aggregated(registry, root)
+def _aggregated_answer(document: tuple[bytes, str], request: Request) -> Response:
+    body, etag = document
     headers = {"ETag": etag, "Vary": "Accept", "Cache-Control": "public"}
     asked = (part.strip() for part in request.headers.get("if-none-match", "").split(","))
     if etag in asked:
@@ -158,24 +163,29 @@ def _api_versions(context: Context, request: Request) -> bytes:
 
 
 @lru_cache(maxsize=4)
-def _root(registry: Registry) -> bytes:
+def _root(catalog: Catalog) -> bytes:
     paths = {"/apis", "/apis/", *OTHER_PATHS}
-    for group in registry.groups():
+    for group in catalog.groups():
         base = f"/apis/{group.name}" if group.name else "/api"
         paths |= {base, *(f"{base}/{version}" for version in group.versions)}
     return orjson.dumps({"paths": sorted(paths)})
 
 
-def _plain_body(registry: Registry, root: str, below: Sequence[str]) -> bytes:
+def _plain_body(catalog: Catalog, root: str, below: Sequence[str]) -> bytes:
     if not below:
-        return _group_list(registry)
+        return _group_list(catalog)
+    registry = catalog.registry
+    if catalog.published is not None and root == "apis" and len(below) == 1:
+        group = catalog.group(below[0])
+        assert group is not None
+        return _group_body(group)
     # What is told of a group lasts as long as the group, whatever becomes of others.
     return _plain(registry.owner(below[0] if root == "apis" else ""), root, *below)
 
 
 @lru_cache(maxsize=4)
-def _group_list(registry: Registry) -> bytes:
-    groups = [_group(group) for group in registry.groups() if group.name]
+def _group_list(catalog: Catalog) -> bytes:
+    groups = [_group(group) for group in catalog.groups() if group.name]
     return orjson.dumps({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
 
 
@@ -187,9 +197,13 @@ def _plain(registry: Registry, root: str, *below: str) -> bytes:
         case (name,):
             group = registry.group(name)
             assert group is not None
-            return orjson.dumps({"kind": "APIGroup", "apiVersion": "v1", **_group(group)})
+            return _group_body(group)
         case _:
             return orjson.dumps(_resource_list(registry, *below))
+
+
+def _group_body(group: Group) -> bytes:
+    return orjson.dumps({"kind": "APIGroup", "apiVersion": "v1", **_group(group)})
 
 
 def _group(group: Group) -> Json:
@@ -245,23 +259,25 @@ def _subresource_entry(resource: Resource, subresource: Subresource) -> Json:
 
 
 @lru_cache(maxsize=8)
-def _aggregated(registry: Registry, root: str) -> tuple[bytes, str]:
+def _aggregated(catalog: Catalog, root: str) -> tuple[bytes, str]:
     """The aggregated document of `/api` or `/apis`, and its ETag."""
-    groups = [group for group in registry.groups() if bool(group.name) == (root == "apis")]
+    groups = [g for g in catalog.described_groups() if bool(g.name) == (root == "apis")]
     body = orjson.dumps(
         {
             "kind": "APIGroupDiscoveryList",
             "apiVersion": "apidiscovery.k8s.io/v2",
             "metadata": {},
-            "items": [_aggregated_group(registry, group) for group in groups],
+            "items": [_aggregated_group(catalog, group) for group in groups],
         }
     )
     return body, f'"{sha512(body).hexdigest().upper()}"'
 
 
-def _aggregated_group(registry: Registry, group: Group) -> Json:
+def _aggregated_group(catalog: Catalog, group: Group) -> Json:
+    registry = catalog.registry
     versions = [
-        {
+        catalog.told(group.name, version)
+        or {
             "version": version,
             "resources": [
                 _aggregated_resource(resource) for resource in registry.resources(group.name, version)

@@ -13,6 +13,8 @@ from weakref import WeakKeyDictionary
 
 import orjson
 
+from kinepy_server.aggregation.apiservice import ApiService
+from kinepy_server.aggregation.state import Published
 from kinepy_server.context import Context
 from kinepy_server.openapi_paths import OPTIONS, PATCH, STATUS, path_items, subresource_kind
 from kinepy_server.openapi_schemas import component_schemas, full_name, schema_of_kind
@@ -20,7 +22,7 @@ from kinepy_server.openapi_v2 import openapi_v2_page
 from kinepy_server.request import Request
 from kinepy_server.resources.registry import Registry
 from kinepy_server.resources.resource import Resource
-from kinepy_server.response import TEXT, Response
+from kinepy_server.response import TEXT, Response, StreamResponse
 from kinepy_server.seams import Page
 from kinepy_server.version import GIT_VERSION
 
@@ -35,18 +37,22 @@ def openapi_pages() -> Sequence[Page]:
 
 async def handle_index(context: Context, request: Request) -> Response:
     """The address of every document. It is JSON, but the original calls it text."""
-    body = await asyncio.to_thread(_index, context.registry.shown)
+    body = await asyncio.to_thread(_index, context.registry.shown, context.aggregation.published)
     etag = f'"{_hash(body)}"'
     headers = {"ETag": etag, "Vary": "Accept"}
     return _unless_known(request, Response(200, body, TEXT, headers, verbatim=True))
 
 
-async def handle_document(context: Context, request: Request) -> Response:
+async def handle_document(context: Context, request: Request) -> Response | StreamResponse:
     """The document of a group version; an address with another hash leads to the right one."""
     path = request.path.removesuffix("/").removeprefix(f"{BASE}/")
     if request.path.rstrip("/") == BASE:
         return await handle_index(context, request)
-    if path not in dict(_group_versions(context.registry.shown)):
+    backend = _backend(context, path)
+    if backend is not None:
+        assert context.aggregation.proxy is not None, "who serves for others has been asked"
+        return await context.aggregation.proxy.forward(request, backend)
+    if path not in _paths(context.registry.shown):
         return Response(404, b"", "", verbatim=True)
     body, right = await asyncio.to_thread(_document, context.registry.shown, path)
     asked = request.parameter("hash")
@@ -57,6 +63,15 @@ async def handle_document(context: Context, request: Request) -> Response:
         expires = formatdate(context.clock.now_us() / 1_000_000 + YEAR_S, usegmt=True)
         headers |= {"Cache-Control": "public, immutable", "Expires": expires}
     return _unless_known(request, Response(200, body, headers=headers, verbatim=True))
+
+
+def _backend(context: Context, path: str) -> ApiService | None:
+    """The APIService whose backend describes itself, if it is not this server."""
+    published = context.aggregation.published
+    if published is None or path not in published.openapi:
+        return None
+    kind, *group, version = path.split("/")
+    return context.aggregation.remote.get((group[0] if kind == "apis" else "", version))
 
 
 def _unless_known(request: Request, answer: Response) -> Response:
@@ -70,20 +85,19 @@ def _hash(body: bytes) -> str:
     return sha512(body).hexdigest().upper()
 
 
-def _group_versions(registry: Registry) -> Iterator[tuple[str, tuple[str, str]]]:
-    """Path below /openapi/v3 and what it stands for."""
+def _paths(registry: Registry) -> Iterator[str]:
+    """The path below /openapi/v3 of every group version."""
     for group in registry.groups():
         for version in group.versions:
-            path = f"apis/{group.name}/{version}" if group.name else f"api/{version}"
-            yield path, (group.name, version)
+            yield f"apis/{group.name}/{version}" if group.name else f"api/{version}"
 
 
 @lru_cache(maxsize=4)
-def _index(registry: Registry) -> bytes:
-    paths = {
-        path: {"serverRelativeURL": f"{BASE}/{path}?hash={_document(registry, path)[1]}"}
-        for path, _ in sorted(_group_versions(registry))
-    }
+def _index(registry: Registry, published: Published | None) -> bytes:
+    addresses = {path: f"{BASE}/{path}?hash={_document(registry, path)[1]}" for path in _paths(registry)}
+    if published is not None:
+        addresses |= published.openapi
+    paths = {path: {"serverRelativeURL": address} for path, address in sorted(addresses.items())}
     return orjson.dumps({"paths": paths})
 
 

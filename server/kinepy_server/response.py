@@ -33,3 +33,10 @@ class StreamResponse:
     chunks: AsyncIterator[bytes]
     content_type: str = JSON
     headers: dict[str, str] = field(default_factory=dict)
+    limit_s: float | None = None
+    """Set for an answer that means something only when it is whole: where it takes longer, or is ended from
+    outside, the connection is cut, so that nobody takes it for whole."""
+
+
+class Cut(Exception):
+    """Raised by chunks that end before their end: the client's connection is cut too."""

@@ -10,6 +10,7 @@ from functools import partial
 import uvicorn
 
 from kinepy import Store
+from kinepy_server.aggregation.state import ProxyIdentity
 from kinepy_server.app import create_app
 from kinepy_server.auth.oidc import oidc_pages
 from kinepy_server.auth.setup import Security, guarding
@@ -95,6 +96,7 @@ async def serve(
     host, port = sock.getsockname()[:2]
     registry = builtin_registry() if security.delegation is None else builtin_registry().showing_parts()
     context = Context(store, registry, settings, served=Served(f"{host}:{port}", root_ca))
+    context.aggregation.identity = _proxy_identity(security, tls)
     metrics = HttpMetrics(served_by(context))
     async with guarding(context, security) as guard:
         await apply_definitions(context, definitions)
@@ -117,6 +119,16 @@ async def serve(
             stopper = tasks.create_task(_stop_cleanly(server, context, stop))
             await server.serve(listeners(sock))
             stopper.cancel()
+
+
+def _proxy_identity(security: Security, tls: Tls | None) -> ProxyIdentity:
+    """By what backends know the server and its clients: told to them from the start where clients are known at all."""
+    identity = ProxyIdentity(publish=not security.everyone_is_admin)
+    if security.find_front_proxy is not None:
+        identity.find = security.find_front_proxy
+    if tls is not None and tls.client_ca is not None:
+        identity.client_ca = tls.client_ca.read_text()
+    return identity
 
 
 def listeners(sock: socket.socket) -> list[socket.socket]:

@@ -17,7 +17,7 @@ from kinepy_server.errors import PlainError, StatusError
 from kinepy_server.openapi import handle_document, handle_index
 from kinepy_server.request import Request
 from kinepy_server.resources.builtins import builtin_registry
-from kinepy_server.response import Response
+from kinepy_server.response import Response, StreamResponse
 from kinepy_server.version import handle_version
 
 
@@ -32,8 +32,8 @@ def request(path: str, *, method: str = "GET", query: Any = None, **headers: str
     return Request(method, path, query or {}, named, User("admin"))
 
 
-def body(answer: Response) -> Any:
-    assert isinstance(answer.body, bytes)
+def body(answer: Response | StreamResponse) -> Any:
+    assert isinstance(answer, Response) and isinstance(answer.body, bytes)
     return orjson.loads(answer.body)
 
 
@@ -181,6 +181,6 @@ async def test_openapi_refers_to_nothing_that_is_missing(context: Context) -> No
 
 async def check_references(context: Context, path: str) -> None:
     answer = await handle_document(context, request(f"/openapi/v3/{path}"))
-    assert isinstance(answer.body, bytes)
+    assert isinstance(answer, Response) and isinstance(answer.body, bytes)
     referred = set(re.findall(r'"#/components/schemas/([^"]+)"', answer.body.decode()))
     assert referred <= set(body(answer)["components"]["schemas"])

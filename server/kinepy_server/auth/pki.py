@@ -99,7 +99,7 @@ def _serves(files: ServerFiles, names: Collection[str], *, now: datetime) -> boo
         return False
     certificate, ca = read_certificate(files.chain), read_certificate(files.ca)
     lasts = certificate.not_valid_after_utc - now > SERVER_RENEWED_BEFORE
-    return lasts and set(names) <= _names_in(certificate) and _signed_by(certificate, ca)
+    return lasts and set(names) <= _names_in(certificate) and signed_by(certificate, ca)
 
 
 def _names_in(certificate: x509.Certificate) -> set[str]:
@@ -108,7 +108,8 @@ def _names_in(certificate: x509.Certificate) -> set[str]:
     return {*held.get_values_for_type(x509.DNSName), *(str(address) for address in addresses)}
 
 
-def _signed_by(certificate: x509.Certificate, ca: x509.Certificate) -> bool:
+def signed_by(certificate: x509.Certificate, ca: x509.Certificate) -> bool:
+    """Whether a certificate is of an authority."""
     try:
         certificate.verify_directly_issued_by(ca)
     except (InvalidSignature, ValueError, TypeError):

@@ -20,6 +20,7 @@ from kinepy_server.context import Context
 
 if TYPE_CHECKING:
     from kinepy_server.auth.delegated.setup import Delegation
+    from kinepy_server.auth.front_proxy import FrontProxy
     from kinepy_server.auth.signing import SigningKey
 
 
@@ -33,6 +34,8 @@ class Security:
     """The key for tokens of service accounts; one that lives as long as the process when it is None."""
     everyone_is_admin: bool = False
     mode: str = RBAC
+    find_front_proxy: "Callable[[], FrontProxy] | None" = None
+    """The certificate by which backends know the server; one that lives as long as the process when it is None."""
     delegation: "Delegation | None" = None
     """Where another server knows users and rights."""
 

@@ -1,6 +1,7 @@
 """Who may connect, and the files that tell clients how: certificates, tokens, kubeconfig."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from kinepy_server.cli.problems import Problem
 
 if TYPE_CHECKING:
     from kinepy_server.auth.delegated.setup import Delegation
+    from kinepy_server.auth.front_proxy import FrontProxy
 
 CA_FILE = "ca.crt"
 
@@ -33,7 +35,7 @@ class Identity:
 def prepare(plan: Plan, *, clock: Clock) -> Identity:
     """Make or find certificates and tokens, and write the files for clients. The data folder is there."""
     try:
-        return _insecure(plan) if plan.insecure else _secure(plan, clock=clock)
+        return _insecure(plan, clock=clock) if plan.insecure else _secure(plan, clock=clock)
     except OSError as error:
         raise Problem(
             f"cannot read or write {error.filename} ({error.strerror}): correct its path or its rights"
@@ -46,12 +48,13 @@ def served_url(plan: Plan) -> str:
     return plan.advertise_url or url_of(scheme, client_host(plan.host), plan.port)
 
 
-def _insecure(plan: Plan) -> Identity:
+def _insecure(plan: Plan, *, clock: Clock) -> Identity:
     url = served_url(plan)
     admin_token(plan.data / "admin.token")
     write_private(plan.data / "kubeconfig", kubeconfig(url))
     ca = plan.data / "pki" / CA_FILE
-    return Identity(url, INSECURE, None, ca.read_text() if ca.exists() else "")
+    security = replace(INSECURE, find_front_proxy=_front_proxy(plan, clock))
+    return Identity(url, security, None, ca.read_text() if ca.exists() else "")
 
 
 def _secure(plan: Plan, *, clock: Clock) -> Identity:
@@ -64,10 +67,26 @@ def _secure(plan: Plan, *, clock: Clock) -> Identity:
     users = dict(token_file(plan.token_file)) if plan.token_file else {}
     users[token] = ADMIN
     write_private(plan.data / "kubeconfig", kubeconfig(url, ca_pem=ca_pem, token=token))
+    # Replicas that start at once make it together, and what is wrong with its files is told now.
+    proxy = _front_proxy(plan, clock)()
     security = Security(
-        users=users, find_key=lambda: key, mode=plan.authorization_mode, delegation=_delegation(plan)
+        users=users,
+        find_key=lambda: key,
+        mode=plan.authorization_mode,
+        find_front_proxy=lambda: proxy,
+        delegation=_delegation(plan),
     )
     return Identity(url, security, tls, ca_pem)
+
+
+def _front_proxy(plan: Plan, clock: Clock) -> "Callable[[], FrontProxy]":
+    def find() -> "FrontProxy":
+        from kinepy_server.auth.front_proxy import ensure_front_proxy
+        from kinepy_server.auth.pki import utc_now
+
+        return ensure_front_proxy(plan.data / "pki", now=utc_now(clock.now_us()))
+
+    return find
 
 
 def _delegation(plan: Plan) -> "Delegation | None":

@@ -10,6 +10,10 @@ from functools import partial
 from typing import TypeAlias
 
 from kinepy.errors import KinepyError, StoreClosed
+from kinepy_server.aggregation.checking import check_api_services
+from kinepy_server.aggregation.following import following_api_services
+from kinepy_server.aggregation.registering import register_api_services
+from kinepy_server.aggregation.trust import keep_trust
 from kinepy_server.context import Context
 from kinepy_server.controllers.accounts import keep_default_accounts, publish_root_ca
 from kinepy_server.controllers.bootstrap import make_bootstrap_objects
@@ -21,6 +25,7 @@ from kinepy_server.controllers.namespaces import control_namespaces
 from kinepy_server.controllers.storage import release_storage
 from kinepy_server.custom.cleaning import clean_definitions
 from kinepy_server.custom.following import following_definitions
+from kinepy_server.custom.serving import Serving
 from kinepy_server.dynamic_admission.following import following_extensions
 
 _log = logging.getLogger("kinepy.controllers")
@@ -28,7 +33,7 @@ _RESTART_FIRST_S, _RESTART_MAX_S = 1.0, 30.0
 _HEALTHY_S = 60.0
 
 Controller: TypeAlias = Callable[[Context], Awaitable[None]]
-ACCOUNTS, DEFINITIONS = "serviceaccounts", "definitions"
+ACCOUNTS = "serviceaccounts"
 
 CONTROLLERS: Mapping[str, Controller] = {
     "clusterroles": gather_cluster_roles,
@@ -44,12 +49,22 @@ CONTROLLERS: Mapping[str, Controller] = {
 ALL_CONTROLLERS = frozenset(CONTROLLERS)
 
 
+def _always(serving: Serving) -> Mapping[str, Controller]:
+    """What the original does itself, whichever controllers run beside it."""
+    return {
+        "apiservices": check_api_services,
+        "autoregistration": partial(register_api_services, serving=serving),
+        "definitions": partial(clean_definitions, serving=serving),
+    }
+
+
 @asynccontextmanager
 async def running_controllers(context: Context, names: Collection[str]) -> AsyncIterator[None]:
-    """Make the bootstrap objects, serve custom resources, and run the named controllers until the block ends.
+    """Make the bootstrap objects, serve custom resources and those of other servers, and run the named controllers
+    until the block ends.
 
-    Definitions are always looked after: the original does that itself too. Pods are given service accounts where
-    the accounts `default` are kept.
+    Definitions and APIServices are always looked after: the original does that itself too. Pods are given service
+    accounts where the accounts `default` are kept.
     """
     if context.host_namespaces is not None:
         # All else is the host's.
@@ -61,22 +76,25 @@ async def running_controllers(context: Context, names: Collection[str]) -> Async
     async with (
         following_extensions(context.store, context.extensions),
         following_definitions(context) as serving,
-        _running(context, names, {**CONTROLLERS, DEFINITIONS: partial(clean_definitions, serving=serving)}),
+        following_api_services(context),
+        _running(context, {**{name: CONTROLLERS[name] for name in names}, **_always(serving)}),
     ):
         yield
 
 
 @asynccontextmanager
-async def _running(
-    context: Context, names: Collection[str], controllers: Mapping[str, Controller]
-) -> AsyncIterator[None]:
+async def _running(context: Context, controllers: Mapping[str, Controller]) -> AsyncIterator[None]:
     candidate = Candidate(context.store, name=f"{socket.gethostname()} {os.getpid()}")
-    tasks = [
-        asyncio.create_task(
-            _keep_running(context, candidate, name, act=controllers[name]), name=f"controller {name}"
-        )
-        for name in sorted({*names, DEFINITIONS})
+    runs: dict[str, Callable[[], Awaitable[None]]] = {
+        name: partial(candidate.lead, name, partial(_act, context, name, controllers[name]))
+        for name in sorted(controllers)
         if name != "rootca" or context.served.root_ca
+    }
+    # Every process tells of its own authorities.
+    runs["trust"] = partial(keep_trust, context)
+    tasks = [
+        asyncio.create_task(_keep_running(context, name, run), name=f"controller {name}")
+        for name, run in runs.items()
     ]
     try:
         yield
@@ -87,12 +105,12 @@ async def _running(
         await candidate.close()
 
 
-async def _keep_running(context: Context, candidate: Candidate, name: str, *, act: Controller) -> None:
+async def _keep_running(context: Context, name: str, run: Callable[[], Awaitable[None]]) -> None:
     clock, pause_s = context.clock, _RESTART_FIRST_S
     while True:
         started = clock.monotonic()
         try:
-            await candidate.lead(name, partial(_act, context, name, act))
+            await run()
         except StoreClosed:
             return
         except KinepyError as error:

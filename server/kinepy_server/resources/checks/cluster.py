@@ -4,13 +4,13 @@ from base64 import b64decode
 from typing import Any
 
 from kinepy_server.resources.checks.amounts import resource_list
+from kinepy_server.resources.checks.api_services import api_service
 from kinepy_server.resources.checks.causes import Path, forbidden, invalid, required
 from kinepy_server.resources.checks.entries import (
     DNS_LABEL,
     DNS_SUBDOMAIN,
     NON_NEGATIVE,
     PATH_SEGMENT,
-    PORT,
     POSITIVE,
     QUALIFIED_NAME,
     REQUIRED,
@@ -155,31 +155,11 @@ def _priority(obj: Any, path: Path, errors: list[FieldError]) -> None:
         errors.append(forbidden((path, "value"), text))
 
 
-def _api_service(obj: Any, path: Path, errors: list[FieldError]) -> None:
-    spec = obj.get("spec") or {}
-    required_name = f"{spec.get('version', '')}.{spec.get('group', '')}"
-    if obj["metadata"].get("name") != required_name:
-        detail = f'must be `spec.version+"."+spec.group`: {required_name!r}'.replace("'", '"')
-        errors.append(invalid(((None, "metadata"), "name"), obj["metadata"].get("name", ""), detail))
-    priority = spec.get("groupPriorityMinimum", 0)
-    between(1, 20000, "must be positive and less than 20000")(
-        priority, ((path, "spec"), "groupPriorityMinimum"), errors
-    )
-    between(1, 1000, "must be positive and less than 1000")(
-        spec.get("versionPriority", 0), ((path, "spec"), "versionPriority"), errors
-    )
-    if spec.get("service") is None and (spec.get("insecureSkipTLSVerify") or spec.get("caBundle")):
-        text = "local APIServices may not have TLS settings"
-        errors.append(forbidden(((path, "spec"), "service"), text))
-
-
-_REFERENCE = (("namespace", REQUIRED), ("name", REQUIRED), ("port", PORT))
 _TOO_PRECEDENT = "must not be greater than 10000"
 _LIMITED = ("nominalConcurrencyShares", NON_NEGATIVE), ("lendablePercent", between(0, 100))
 
 TABLE: Table = {
-    "apiregistration.v1.APIService": (("", _api_service),),
-    "apiregistration.v1.ServiceReference": _REFERENCE,
+    "apiregistration.v1.APIService": (("", api_service),),
     "certificates.v1.CertificateSigningRequestSpec": (
         ("request", REQUIRED, _request), ("usages", REQUIRED, each(one_of(*USAGES))),
         ("signerName", REQUIRED, _signer), ("expirationSeconds", _expiration),

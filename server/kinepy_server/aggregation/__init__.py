@@ -1,0 +1,1 @@
+"""APIServices: group versions that other servers serve, behind this one (kube-aggregator's part)."""

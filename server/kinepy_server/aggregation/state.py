@@ -1,0 +1,78 @@
+"""What one process knows of APIServices. Kept in step by a follower; read by every request."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from kinepy_server.aggregation.apiservice import ApiService
+from kinepy_server.aggregation.priorities import Priority
+
+if TYPE_CHECKING:
+    from kinepy_server.aggregation.proxy import Proxy
+    from kinepy_server.auth.front_proxy import FrontProxy
+    from kinepy_server.request import Request
+
+
+def _own() -> "FrontProxy":
+    # Most servers have no servers behind them, and need no certificate for them.
+    from kinepy_server.auth.front_proxy import new_front_proxy
+
+    return new_front_proxy()
+
+
+@dataclass(slots=True)
+class ProxyIdentity:
+    """By what backends know this server, and by what they may know its clients."""
+
+    find: "Callable[[], FrontProxy]" = _own
+    """The certificate of the front proxy; made for this process alone when nothing else is given."""
+    client_ca: str = ""
+    """Certificates (PEM) of the authority that clients' certificates are of."""
+    publish: bool = False
+    """Whether both are told from the start, or only when there is something to proxy for."""
+    _found: "FrontProxy | None" = field(default=None, repr=False)
+
+    async def front_proxy(self) -> "FrontProxy":
+        """The certificate; found once."""
+        if self._found is None:
+            self._found = await asyncio.to_thread(self.find)
+        return self._found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Published:
+    """What discovery tells of APIServices, beside what this server serves. Another state is another object."""
+
+    remote: Sequence[ApiService] = ()
+    priorities: Mapping[tuple[str, str], Priority] = field(default_factory=dict)
+    """Those of all APIServices that say something else than is usual, by group and version."""
+    documents: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
+    """What backends tell of their group versions, once they were asked: entries of the aggregated form."""
+    openapi: Mapping[str, str] = field(default_factory=dict)
+    """The addresses of their descriptions, by path below /openapi/v3."""
+
+
+class Aggregation:
+    """The APIServices that this process knows."""
+
+    def __init__(self, identity: ProxyIdentity | None = None) -> None:
+        self.identity = identity if identity is not None else ProxyIdentity()
+        self.remote: Mapping[tuple[str, str], ApiService] = {}
+        """What others serve, by group and version; empty on most servers."""
+        self.published: Published | None = None
+        """None where discovery has nothing to tell that the registry does not know."""
+        self.proxy: Proxy | None = None
+        self.begun = asyncio.Event()
+        """Set when there is, or has been, a backend."""
+
+    def claims(self, request: "Request") -> ApiService | None:
+        """The APIService that a request is for, if another server is to answer it."""
+        if not self.remote:
+            return None
+        if request.is_resource:
+            return self.remote.get((request.group, request.version))
+        parts = request.path.strip("/").split("/")
+        if len(parts) == 3 and parts[0] == "apis":
+            return self.remote.get((parts[1], parts[2]))
+        return self.remote.get(("", parts[1])) if len(parts) == 2 and parts[0] == "api" else None
