@@ -42,6 +42,7 @@ def test_a_browser_sends_its_token_as_a_websocket_protocol() -> None:
     assert authenticate(websocket(b"wrong")) is None
     assert authenticate(websocket(b"")) == NOBODY
     assert authenticate({"sec-websocket-protocol": "base64.binary.k8s.io"}) == NOBODY
+    assert authenticate({"sec-websocket-protocol": "base64url.bearer.authorization.k8s.io.\xe9"}) == NOBODY
 
 
 def test_insecure_takes_everybody_for_the_admin() -> None:

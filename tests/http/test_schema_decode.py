@@ -37,6 +37,7 @@ EMPTY_CORE_EVENT: Any = {
         ("v1.Secret", {"data": {"k": 1}}, "json: cannot unmarshal number into Go struct field Secret.data of type []uint8"),
         ("v1.Secret", {"data": {"k": "***"}}, "illegal base64 data at input byte 0"),
         ("v1.Secret", {"data": {"k": "eA"}}, "illegal base64 data at input byte 0"),
+        ("v1.Secret", {"data": {"k": "eHg\u00e9"}}, "illegal base64 data at input byte 3"),
         ("coordination.v1.Lease", {"spec": {"leaseDurationSeconds": 1.5}}, "json: cannot unmarshal number 1.5 into Go struct field LeaseSpec.spec.leaseDurationSeconds of type int32"),
         ("coordination.v1.Lease", {"spec": {"leaseDurationSeconds": 2**31}}, "json: cannot unmarshal number 2147483648 into Go struct field LeaseSpec.spec.leaseDurationSeconds of type int32"),
         ("v1.Event", {"firstTimestamp": 1}, "json: cannot unmarshal number into Go value of type string"),

@@ -1,7 +1,6 @@
 """From credentials to a user (AUTH-1, AUTH-2): a client certificate, else a bearer token, else nobody."""
 
 import base64
-import binascii
 from collections.abc import Awaitable, Mapping
 
 from kinepy_server.auth.accounts import AccountTokens, InvalidToken
@@ -94,6 +93,6 @@ def websocket_token(protocols: str) -> str:
             encoded = name.removeprefix(WEBSOCKET_TOKEN_PREFIX)
             try:
                 return base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode()
-            except (binascii.Error, UnicodeDecodeError):
+            except ValueError:
                 return ""
     return ""

@@ -1,7 +1,6 @@
 """From structural schemas to the types that rules see."""
 
 import base64
-import binascii
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -69,7 +68,7 @@ def _unfit(wanted: str) -> EvaluationError:
 def _bytes(text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
-    except binascii.Error:
+    except ValueError:
         raise EvaluationError("invalid base64") from None
 
 

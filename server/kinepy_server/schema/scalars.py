@@ -2,7 +2,6 @@
 
 import re
 from base64 import b64decode, b64encode
-from binascii import Error
 
 _CANONICAL = re.compile(
     r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?"
@@ -22,7 +21,7 @@ def base64_text(text: str) -> str:
     joined = text.replace("\r", "").replace("\n", "")
     try:
         return b64encode(b64decode(joined, validate=True)).decode()
-    except Error:
+    except ValueError:
         raise ValueError(f"illegal base64 data at input byte {_bad_byte(text)}") from None
 
 

@@ -1,7 +1,6 @@
 """How the host is reached: what a kubeconfig says, or what every Pod is given."""
 
 import base64
-import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -102,7 +101,7 @@ class _Members:
         if inline:
             try:
                 return base64.b64decode(inline).decode()
-            except (binascii.Error, UnicodeDecodeError) as error:
+            except ValueError as error:
                 raise BadHostConfig(f"{self.file}: {name}-data is no base64 of PEM") from error
         file = self.get(name)
         return _text(self.path(file)) if file else ""
