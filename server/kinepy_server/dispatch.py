@@ -88,6 +88,8 @@ async def respond(context: Context, request: Request, pages: Pages) -> Response 
     if "export" in request.query:
         raise bad_request("the export parameter, deprecated since v1.14, is no longer supported")
     if request.is_resource:
+        if request.path.startswith("//"):
+            raise page_not_found()
         resource = await _found(context, request)
         if request.verb in resource.warnings:
             request.warnings.append(resource.warnings[request.verb])

@@ -146,8 +146,18 @@ def forbidden(resource: Named, name: str, why: str, *, causes: Sequence[Cause] =
 
 def not_found(resource: Named, name: str) -> StatusError:
     """404 NotFound: the resource is served, the object does not exist."""
-    message = f'{resource.qualified} "{name}" not found'
+    message = f"{resource.qualified} {_quoted(name)} not found"
     return StatusError(404, "NotFound", message, details=object_details(resource, name))
+
+
+def _quoted(name: str) -> str:
+    """A name from an address, which may hold anything, as Go's %q writes it."""
+    if name.isprintable() and '"' not in name and "\\" not in name:
+        return f'"{name}"'
+    # Imported late: what knows the rules of Go's texts knows errors too.
+    from kinepy_server.resources.strategies.keys import quoted
+
+    return quoted(name)
 
 
 def unknown_resource() -> StatusError:

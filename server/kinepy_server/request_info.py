@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import parse_qs, unquote_to_bytes
 
-from kinepy_server.errors import bad_request
+from kinepy_server.errors import PlainError, bad_request
 
 _VERBS = {
     "GET": "get",
@@ -17,6 +17,7 @@ _VERBS = {
 }
 _NAMESPACE_SUBRESOURCES = frozenset(("status", "finalize"))
 _METADATA_NAME = re.compile(r"(?:^|,)metadata\.name==?([^,=!]+)(?:,|$)")
+_BAD_ESCAPE = re.compile(rb"%(?![0-9a-fA-F]{2})")
 _NO_QUERY: Mapping[str, Sequence[str]] = {}
 _QUERY_PARAMETERS_MAX = 1000
 
@@ -37,20 +38,27 @@ class RequestInfo:
 
 
 def decode_path(raw: bytes) -> str:
-    """The decoded path. Raises 400 for bytes that no path of the API can hold."""
-    try:
-        path = unquote_to_bytes(raw).decode() if b"%" in raw else raw.decode("ascii")
-    except UnicodeDecodeError:
-        raise bad_request("the path is not valid UTF-8") from None
-    if not path.isprintable():
-        raise bad_request("the path holds characters that are not printable")
-    return path
+    """The decoded path; bytes that are no UTF-8 become replacement characters, which no name holds.
+
+    Raises 400 for one that is not encoded as paths are.
+    """
+    if b"%" in raw:
+        if _BAD_ESCAPE.search(raw):
+            raise PlainError(400, "400 Bad Request")
+        raw = unquote_to_bytes(raw)
+    return raw.decode("utf-8", "replace")
 
 
 def parse_query(raw: bytes) -> Mapping[str, Sequence[str]]:
-    """Every value of every parameter, in order. Raises 400 for too many of them."""
+    """Every value of every parameter, in order. Raises 400 for too many of them.
+
+    Parameters that hold a semicolon or are not encoded as they should be count as not given.
+    """
     if not raw:
         return _NO_QUERY
+    if b";" in raw or (b"%" in raw and _BAD_ESCAPE.search(raw)):
+        good = (part for part in raw.split(b"&") if b";" not in part and not _BAD_ESCAPE.search(part))
+        raw = b"&".join(good)
     try:
         return parse_qs(
             raw.decode("latin-1"),
@@ -110,3 +118,11 @@ def selected_name(query: Mapping[str, Sequence[str]]) -> str:
     values = query.get("fieldSelector")
     match = _METADATA_NAME.search(values[0]) if values else None
     return match.group(1) if match else ""
+
+
+def check_url_name(name: str) -> None:
+    """400 for a name in the URL that no object can have."""
+    if name in (".", ".."):
+        raise bad_request(f"Name parameter invalid: \"{name}\": may not be '{name}'")
+    if "%" in name:
+        raise bad_request(f"Name parameter invalid: \"{name}\": may not contain '%'")

@@ -15,7 +15,7 @@ from kinepy_server.auth.authorize import Access
 from kinepy_server.auth.authorizer import AlwaysAllow
 from kinepy_server.context import Context
 from kinepy_server.deadline import parse_duration
-from kinepy_server.errors import StatusError
+from kinepy_server.errors import PlainError
 from kinepy_server.request import Request
 from kinepy_server.request_info import decode_path, parse_query, parse_request, selected_name
 from kinepy_server.resources.builtins import builtin_registry
@@ -55,11 +55,29 @@ def test_what_a_request_means(request_line: tuple[str, str], meaning: str) -> No
     assert " ".join([info.verb, *filter(None, parts)]) == meaning
 
 
-@pytest.mark.parametrize("raw", [b"/api/v1/a%00b", b"/api/%ff", b"/api/v1/a%0ab"])
-def test_paths_that_no_object_can_have_are_refused(raw: bytes) -> None:
-    with pytest.raises(StatusError) as refused:
+@pytest.mark.parametrize("raw", [b"/api/v1/a%", b"/api/%f", b"/api/v1/a%0g"])
+def test_a_path_that_is_not_encoded_as_paths_are_is_refused(raw: bytes) -> None:
+    with pytest.raises(PlainError) as refused:
         decode_path(raw)
-    assert refused.value.code == 400
+    assert (refused.value.code, refused.value.text) == (400, "400 Bad Request")
+
+
+@pytest.mark.parametrize(
+    ("raw", "path"),
+    [
+        (b"/a%2fb", "/a/b"),
+        (b"/a%00b", "/a\0b"),
+        (b"/%ff%c3%a9", "/\ufffd\u00e9"),
+        (b"/%c0%af", "/\ufffd\ufffd"),
+    ],
+)
+def test_a_path_may_hold_anything(raw: bytes, path: str) -> None:
+    assert decode_path(raw) == path
+
+
+@pytest.mark.parametrize("raw", [b"a=1&b=%zz&c=3", b"a=1&b;=2&c=3", b"a=1&c=3&x;y"])
+def test_parameters_that_are_no_pairs_count_as_not_given(raw: bytes) -> None:
+    assert parse_query(raw) == {"a": ["1"], "c": ["3"]}
 
 
 def test_a_field_selector_can_name_one_object() -> None:

@@ -8,6 +8,7 @@ from kinepy_server.read.page import arrive
 from kinepy_server.read.plan import Snapshot, watched_revision
 from kinepy_server.read.shown import respond, single_view
 from kinepy_server.request import Request
+from kinepy_server.request_info import check_url_name
 from kinepy_server.resources.resource import Resource
 from kinepy_server.response import Response
 
@@ -24,6 +25,7 @@ async def handle_get(context: Context, request: Request, resource: Resource) -> 
     key = resource.key(request.namespace, request.name)
     kv = await context.store.get(key, consistent=revision is None)
     if kv is None:
+        check_url_name(request.name)
         raise not_found(resource, request.name)
     await prepare(resource, (kv,))
     return await respond(view.one(kv), accepted)

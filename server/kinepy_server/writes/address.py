@@ -2,6 +2,7 @@
 
 from kinepy_server.errors import bad_request
 from kinepy_server.request import Request
+from kinepy_server.request_info import check_url_name as check_url_name
 from kinepy_server.resources.resource import JsonObject, Resource
 
 _OTHER_NAMESPACE = "the namespace of the provided object does not match the namespace sent on the request"
@@ -28,11 +29,3 @@ def check_name(request: Request, metadata: JsonObject) -> None:
     if name != request.name:
         text = f"the name of the object ({name}) does not match the name on the URL ({request.name})"
         raise bad_request(text)
-
-
-def check_url_name(name: str) -> None:
-    """400 for a name in the URL that no object can have."""
-    if name in (".", ".."):
-        raise bad_request(f"Name parameter invalid: \"{name}\": may not be '{name}'")
-    if "%" in name:
-        raise bad_request(f"Name parameter invalid: \"{name}\": may not contain '%'")
