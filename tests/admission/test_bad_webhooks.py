@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import time
+from typing import Any
 
 import orjson
 import pytest
@@ -24,7 +25,7 @@ def sized(body: bytes, more: bytes = b"") -> bytes:
     return OK + more + b"content-length: %d\r\n\r\n%b" % (len(body), body)
 
 
-async def refusal(api: Api, behave: Behave, *, tls: bool = True, **more: object) -> tuple[int, str]:
+async def refusal(api: Api, behave: Behave, *, tls: bool = True, **more: Any) -> tuple[int, str]:
     """What a write is answered whose webhook behaves so."""
     async with bad_server(behave, tls=tls) as url:
         hook = webhook(url, **more)

@@ -50,6 +50,13 @@ def canonical(api_version: str, kind: str, obj: JsonObject) -> bytes:
     return _canonical(head(api_version, kind), metadata, obj)
 
 
+def renamed(value: bytes, name: str) -> bytes:
+    """A value with another name in it."""
+    obj: JsonObject = orjson.loads(value)
+    obj["metadata"]["name"] = name
+    return _canonical(head(obj["apiVersion"], obj["kind"]), obj["metadata"], obj)
+
+
 def is_in_version(value: bytes, api_version: str, kind: str) -> bool:
     """Whether a value is in a version."""
     return value.startswith(head(api_version, kind))

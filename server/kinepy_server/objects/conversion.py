@@ -14,8 +14,9 @@ import orjson
 
 from kinepy import KeyValue
 from kinepy_server.errors import StatusError
-from kinepy_server.objects.codec import canonical, face_of, is_in_version, keep_converted
-from kinepy_server.resources.resource import ConversionNeeded, JsonObject, Resource
+from kinepy_server.objects.codec import canonical, face_of, is_in_version, keep_converted, renamed
+from kinepy_server.resources.resource import JsonObject, Resource
+from kinepy_server.resources.waiting import ANSWERS, Needed
 
 Result = TypeVar("Result")
 _TRIES = 32
@@ -56,6 +57,13 @@ class StoredForm:
     value: bytes
     shown: JsonObject | None = None
 
+    def renamed(self, value: bytes, name: str) -> "StoredForm":
+        """The form of an object of another name; `value` is the value before anything was added to it."""
+        shown = self.shown
+        if shown is not None:
+            shown = {**shown, "metadata": {**shown["metadata"], "name": name}}
+        return StoredForm(renamed(value, name), shown)
+
     def keep(self, resource: Resource, kv: KeyValue) -> None:
         """Let the record that the value has become be shown so; once."""
         if self.shown is not None:
@@ -80,10 +88,15 @@ def converted_now(resource: Resource, obj: JsonObject) -> JsonObject:
 
 
 async def converting(attempt: Callable[[], Awaitable[Result]]) -> Result:
-    """Try, and try again with the conversions that turned out to be needed."""
-    for _ in range(_TRIES):
-        try:
-            return await attempt()
-        except ConversionNeeded as needed:
-            await needed.supply()
-    raise StatusError(500, "", "an object could not be converted: too many conversions are needed")
+    """Try, and try again with the conversions, and whatever else, that turned out to be needed."""
+    token = ANSWERS.set({}) if ANSWERS.get() is None else None
+    try:
+        for _ in range(_TRIES):
+            try:
+                return await attempt()
+            except Needed as needed:
+                await needed.supply()
+        raise StatusError(500, "", "an object could not be converted: too many conversions are needed")
+    finally:
+        if token is not None:
+            ANSWERS.reset(token)

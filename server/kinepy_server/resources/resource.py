@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from kinepy_server.auth.user import User
 from kinepy_server.ending import Ending
-from kinepy_server.errors import StatusError
+from kinepy_server.resources.waiting import Needed
 from kinepy_server.schema.types import Type
 
 JsonObject = dict[str, Any]
@@ -153,7 +153,7 @@ class Converter(Protocol):
         ...
 
 
-class ConversionNeeded(StatusError):
+class ConversionNeeded(Needed):
     """An object is wanted in a version in which it is not known yet. Who cannot ask for it answers 500."""
 
     def __init__(self, converter: Converter, value: bytes, api_version: str) -> None:

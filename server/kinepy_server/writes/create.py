@@ -4,7 +4,7 @@ from functools import partial
 
 from kinepy import KeyValue, Revision
 from kinepy.errors import KeyExists
-from kinepy_server.admission import admission_of, charge_of
+from kinepy_server.admission import Admit, admission_of, charge_of
 from kinepy_server.apply.managed_fields import Writer
 from kinepy_server.context import Context
 from kinepy_server.errors import StatusError, already_exists, generated_name_taken, raw_error
@@ -61,9 +61,10 @@ async def _create(
     context.identity.check_write(request, resource, obj, old=None)
     has_version = is_version_set(metadata.pop("resourceVersion", ""))
     admit = await admission_of(context, resource, obj)
-    value = prepare_new(resource, obj, writer, warnings=request.warnings, admit=admit)
+    value = await _prepared(resource, obj, writer, warnings=request.warnings, admit=admit)
     review = review_of(context, request, resource, dry_run=options.dry_run)
     form = await _reviewed(resource, review, value)
+    admitted = form.value
     finish = finisher(context, resource, pretend=options.dry_run)
     if finish is not None:
         form.value = await finish(form.value)
@@ -86,11 +87,26 @@ async def _create(
             if not base or not remaining:
                 raise _exists(resource, metadata["name"], error, generated=bool(base)) from None
         metadata["name"] = generated_name(base, context.random)
-        metadata.pop("managedFields", None)
-        value = prepare_new(resource, obj, writer, warnings=[], admit=admit)
-        form = await _reviewed(resource, review, value)
+        # Nothing but the name is another: what admission has added stays, and stays nobody's.
+        form = form.renamed(admitted, metadata["name"])
         form.value = await finish(form.value) if finish is not None else form.value
     raise AssertionError("the last try returns or raises")
+
+
+async def _prepared(
+    resource: Resource, obj: JsonObject, writer: Writer, *, warnings: list[str], admit: Admit | None
+) -> bytes:
+    """The value of a new object before its review."""
+    if resource.shape is None:
+        return prepare_new(resource, obj, writer, warnings=warnings, admit=admit)
+    given = obj["metadata"].get("managedFields")
+
+    async def attempt() -> bytes:
+        # Another attempt must not find what the one before has noted.
+        obj["metadata"]["managedFields"] = given
+        return prepare_new(resource, obj, writer, warnings=warnings, admit=admit)
+
+    return await converting(attempt)
 
 
 async def _reviewed(resource: Resource, review: Review | None, value: bytes) -> StoredForm:

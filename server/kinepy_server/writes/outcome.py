@@ -147,7 +147,7 @@ class _Attempt:
 
     async def _decided(self, kv: KeyValue | None) -> Decision:
         resource = self.resource
-        if resource is None or resource.converter is None:
+        if resource is None or resource.shape is None:
             return await self._decided_at_once(kv)
         await prepare(resource, (kv,))
         decision = await converting(lambda: self._decided_at_once(kv))

@@ -10,6 +10,7 @@ from kinepy_server.dynamic_admission.attributes import Attributes
 from kinepy_server.dynamic_admission.extensions import OWN_GROUP
 from kinepy_server.errors import internal_error
 from kinepy_server.objects.codec import decode
+from kinepy_server.objects.conversion import converting
 from kinepy_server.request import Request
 from kinepy_server.resources.resource import JsonObject, Resource
 from kinepy_server.schema.decode import DecodeError
@@ -155,7 +156,7 @@ class Review:
         attributes = self._attributes("CREATE" if kv is None else "UPDATE", new, old)
         if await self._judged(attributes):
             assert attributes.new is not None
-            return self._prepared(attributes.new, new, old)
+            return await self._prepared(attributes.new, new, old)
         return decision
 
     async def created(self, value: bytes) -> bytes:
@@ -190,7 +191,16 @@ class Review:
             new["metadata"].pop("resourceVersion", None)
         return new
 
-    def _prepared(self, patched: JsonObject, prepared: JsonObject, old: JsonObject | None) -> Decision:
+    async def _prepared(self, patched: JsonObject, prepared: JsonObject, old: JsonObject | None) -> Decision:
+        async def attempt() -> Decision:
+            return self._prepared_at_once(patched, prepared, old)
+
+        # What must be waited for is waited for here: no webhook is asked again because of it.
+        return await converting(attempt)
+
+    def _prepared_at_once(
+        self, patched: JsonObject, prepared: JsonObject, old: JsonObject | None
+    ) -> Decision:
         try:
             new = decode_value(self._resource, self._context.registry, patched)[0]
         except DecodeError as error:
