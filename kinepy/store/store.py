@@ -291,6 +291,11 @@ class Store:
 
     # --- upkeep
 
+    async def store_id(self) -> str:
+        """What tells this store from every other, whatever its database is called."""
+        async with self._driver.read() as tx:
+            return await tx.store_id()
+
     async def compact(self, to: Revision | None = None) -> Revision:
         """Give up history before `to` (None: the current revision) and delete it; returns the compact revision.
 

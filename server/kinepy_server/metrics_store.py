@@ -53,6 +53,13 @@ HISTOGRAMS = (
 )
 
 
+def identity_family(store_id: str) -> "Metric":
+    """Which store the figures are of."""
+    from prometheus_client.metrics_core import InfoMetricFamily
+
+    return InfoMetricFamily("kinepy_store", "The store that is served.", value={"store_id": store_id})
+
+
 def store_families(store: Store) -> Iterator["Metric"]:
     """The figures of one store."""
     from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily

@@ -1,9 +1,11 @@
 """/metrics: the figures in the text form that Prometheus reads, under the original's names where they mean the same."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from kinepy import KeyRange
+from kinepy.errors import KinepyError
 from kinepy_server.context import Context
 from kinepy_server.metrics import DURATION_BUCKETS_S, HttpMetrics, Series
 from kinepy_server.request import Request
@@ -23,24 +25,34 @@ class MetricsPage:
 
     def __init__(self, metrics: HttpMetrics) -> None:
         self._metrics = metrics
+        self._store_id: str | None = None
 
     async def __call__(self, context: Context, request: Request) -> Response:
         """All figures."""
         from prometheus_client import CollectorRegistry, generate_latest
 
         counts = await storage_objects(context)
+        await self._identify(context)
         registry = CollectorRegistry(auto_describe=False)
         registry.register(_Families(self._families(context, counts)))
         return Response(200, generate_latest(registry), CONTENT_TYPE)
 
+    async def _identify(self, context: Context) -> None:
+        """Ask the database once which store it is. One that is away hides no figure but that."""
+        if self._store_id is None:
+            with suppress(KinepyError):
+                self._store_id = await context.store.store_id()
+
     def _families(self, context: Context, counts: Mapping[str, int]) -> Iterator["Metric"]:
         from kinepy_server.metrics_controllers import controller_families
         from kinepy_server.metrics_flow import flow_families
-        from kinepy_server.metrics_store import slow_watch_families, store_families
+        from kinepy_server.metrics_store import identity_family, slow_watch_families, store_families
 
         yield from request_families(self._metrics.series())
         yield from flow_families(context.flow)
         yield from object_families(counts)
+        if self._store_id is not None:
+            yield identity_family(self._store_id)
         yield from store_families(context.store)
         yield from slow_watch_families(context.slow_watches)
         yield from controller_families(context.controllers)

@@ -54,6 +54,18 @@ def test_status_without_a_server_tells_what_the_database_does(tmp_path: Path) ->
     assert "--output" in fails("status", "--output", "xml", "--data", tmp_path)
 
 
+def test_status_of_another_database_does_not_ask_the_server_of_the_folder(
+    server: ServerProcess, tmp_path: Path
+) -> None:
+    succeeds("migrate", "--data", tmp_path)
+    other = f"sqlite:///{tmp_path}/kinepy.db"
+    found = json.loads(succeeds("status", "-o", "json", "--data", server.data, "--database", other))
+    assert found["server"] is None
+    own = f"sqlite:///{server.data}/kinepy.db"
+    found = json.loads(succeeds("status", "-o", "json", "--data", server.data, "--database", own))
+    assert found["server"]["url"] == server.url
+
+
 def test_batch_sizes_are_told_from_the_buckets() -> None:
     server = RunningServer("", {}, ((1.0, 50.0), (8.0, 98.0), (64.0, 100.0), (float("inf"), 100.0)))
     assert (server.batch_size(0.5), server.batch_size(0.99)) == (1.0, 64.0)

@@ -13,6 +13,7 @@ import yaml
 
 PATIENCE_S: Final = 3.0
 BATCHES: Final = "kinepy_commit_batch_writes"
+STORE: Final = "kinepy_store_info"
 
 Figures = Mapping[str, float]
 
@@ -26,6 +27,8 @@ class RunningServer:
     """by the name of the sample; those with labels are left out"""
     batch_buckets: tuple[tuple[float, float], ...]
     """how many commit batches had at most so many writes, by rising size"""
+    store_id: str = ""
+    """the store that it serves; empty when it could not tell"""
 
     def figure(self, name: str) -> int | None:
         """One figure, if the server has it."""
@@ -40,8 +43,13 @@ class RunningServer:
         return next(size for size, count in self.batch_buckets if count >= aim)
 
 
-def running_server(data: Path) -> RunningServer | None:
-    """The server of a data folder; None when none answers."""
+def running_server(data: Path, store_id: str) -> RunningServer | None:
+    """The server that was started on a data folder, if it serves this store; None when none answers."""
+    server = _server_of(data)
+    return server if server is not None and server.store_id == store_id else None
+
+
+def _server_of(data: Path) -> RunningServer | None:
     try:
         cluster, token = _address(data)
     except (OSError, yaml.YAMLError, KeyError, TypeError, IndexError):
@@ -73,10 +81,13 @@ def _parsed(url: str, text: str) -> RunningServer:
 
     figures: dict[str, float] = {}
     buckets: list[tuple[float, float]] = []
+    store_id = ""
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
             if not sample.labels:
                 figures[sample.name] = sample.value
             elif sample.name == f"{BATCHES}_bucket":
                 buckets.append((float(sample.labels["le"]), sample.value))
-    return RunningServer(url, figures, tuple(sorted(buckets)))
+            elif sample.name == STORE:
+                store_id = sample.labels["store_id"]
+    return RunningServer(url, figures, tuple(sorted(buckets)), store_id)

@@ -35,7 +35,7 @@ def run_status(data: Path, database: str | None, output: str) -> None:
         if output not in OUTPUTS:
             raise Problem(f"--output {output} is not known: use {' or '.join(OUTPUTS)}")
         status = asyncio.run(_read(existing_database_url(data, database)))
-        server = running_server(data)
+        server = running_server(data, status.store_id)
         if output == "json":
             print(json.dumps(as_json(status, server), indent=2))
         else:
