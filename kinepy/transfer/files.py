@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import BinaryIO, Final, cast
+from typing import Any, BinaryIO, Final, cast
 
 from kinepy.transfer.form import End, Header, Json, end_line, end_of, header_line, header_of, parse_line
 from kinepy.transfer.problems import BadTransfer
@@ -22,7 +22,8 @@ _GZIP_LEVEL: Final = 3
 _SQLITE_MAGIC: Final = b"SQLite format 3\x00"
 _GZIP_MAGIC: Final = b"\x1f\x8b"
 _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
-_ZSTD_MODULE: Final = "compression.zstd"
+_ZSTD_MODULES: Final = (("compression", "compression.zstd"), ("backports", "backports.zstd"))
+"""Packages with their modules for zstd: Python's own since 3.14, and the same for older ones."""
 
 
 class Writer:
@@ -98,9 +99,19 @@ def _sync_folder(folder: Path) -> None:
 
 def require_compression(path: Path) -> None:
     """Raise `BadTransfer` when the suffix asks for what this Python lacks."""
-    # The package is new in Python 3.14, and looking for the module alone would fail before.
-    if path.suffix == ".zst" and (find_spec("compression") is None or find_spec(_ZSTD_MODULE) is None):
-        raise BadTransfer("zstd needs Python 3.14: use a name that ends with .gz")
+    if path.suffix == ".zst":
+        _zstd()
+
+
+def _zstd() -> Any:
+    """The module for zstd. Raises `BadTransfer` where there is none."""
+    for package, module in _ZSTD_MODULES:
+        # Looking for a module whose package is not there would fail.
+        if find_spec(package) is not None and find_spec(module) is not None:
+            return import_module(module)
+    raise BadTransfer(
+        "zstd needs Python 3.14 or `pip install 'kinepy[zstd]'`: use them, or a file that ends with .gz"
+    )
 
 
 @contextmanager
@@ -109,7 +120,7 @@ def _compressed(raw: BinaryIO, path: Path) -> Iterator[BinaryIO]:
         with gzip.GzipFile("", "wb", _GZIP_LEVEL, raw, mtime=0) as file:
             yield cast(BinaryIO, file)
     elif path.suffix == ".zst":
-        with import_module(_ZSTD_MODULE).ZstdFile(raw, "wb") as file:
+        with _zstd().ZstdFile(raw, "wb") as file:
             yield cast(BinaryIO, file)
     else:
         yield raw
@@ -125,11 +136,18 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
             with gzip.GzipFile(fileobj=raw) as file:
                 yield cast(BinaryIO, file)
         elif magic == _ZSTD_MAGIC:
-            require_compression(path.with_suffix(".zst"))
-            with import_module(_ZSTD_MODULE).ZstdFile(raw) as file:
+            with _zstd().ZstdFile(raw) as file, _zstd_errors(path):
                 yield cast(BinaryIO, file)
         else:
             yield raw
+
+
+@contextmanager
+def _zstd_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except _zstd().ZstdError as error:
+        raise _cut(path) from error
 
 
 def _lines(path: Path) -> Iterator[bytes]:

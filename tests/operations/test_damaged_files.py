@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kinepy.backup import BadTransfer, export_database, import_database, restore_database
+from kinepy.transfer import files
 from tests.operations.filling import fill, state_of
 
 Damage = Callable[[bytes], bytes]
@@ -36,6 +37,11 @@ def repeated(content: bytes) -> bytes:
     return signed([*lines[:3], lines[2], *lines[3:]])
 
 
+def zstd(content: bytes) -> bytes:
+    compressed: bytes = files._zstd().compress(content)
+    return compressed
+
+
 DAMAGES: dict[str, tuple[Damage, str]] = {
     "empty": (lambda _: b"", "is empty"),
     "text": (lambda _: b"hello\n", "is no export"),
@@ -57,6 +63,9 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     "cut gzip": (lambda content: gzip.compress(content)[:-20], "ends in the middle"),
     "damaged gzip": (lambda content: gzip.compress(content)[:200] + bytes(500), "ends in the middle"),
     "cut head of gzip": (lambda _: b"\x1f\x8b\x08", "ends in the middle"),
+    "cut zstd": (lambda content: zstd(content)[:-20], "ends in the middle"),
+    "damaged zstd": (lambda content: zstd(content)[:200] + bytes(500), "ends in the middle"),
+    "cut head of zstd": (lambda _: b"\x28\xb5\x2f\xfd", "ends in the middle"),
     "newer version": (edited(0, b'"version":1', b'"version":2'), "version 2 of the format"),
     "negative revision": (edited(2, b'"revision":', b'"revision":-'), "line 3 is not of the format"),
     "huge number": (
@@ -98,13 +107,24 @@ async def test_an_unknown_suffix_is_plain_text(history: bytes) -> None:
     assert history.startswith(b'{"format":"kinepy"')
 
 
-async def test_zstd_is_refused_where_python_lacks_it(file_url: str, tmp_path: Path) -> None:
-    from importlib.util import find_spec
+async def test_zstd_comes_back_and_is_smaller(file_url: str, target_url: str, tmp_path: Path) -> None:
+    await fill(file_url)
+    await export_database(file_url, tmp_path / "plain")
+    await export_database(file_url, tmp_path / "backup.zst")
+    assert (tmp_path / "backup.zst").read_bytes().startswith(b"\x28\xb5\x2f\xfd")
+    assert (tmp_path / "backup.zst").stat().st_size < (tmp_path / "plain").stat().st_size / 10
+    (tmp_path / "backup.zst").rename(tmp_path / "told by its content")
+    await restore_database(target_url, tmp_path / "told by its content")
+    assert [kv.value for kv in await state_of(target_url)] == [kv.value for kv in await state_of(file_url)]
 
-    if find_spec("compression") is None:
-        with pytest.raises(BadTransfer, match=r"Python 3\.14"):
-            await export_database(file_url, tmp_path / "backup.zst")
-        assert not (tmp_path / "backup.zst").exists()
-    else:
+
+async def test_zstd_is_refused_where_it_is_not_installed(
+    file_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "there").write_bytes(b"\x28\xb5\x2f\xfd")
+    monkeypatch.setattr("kinepy.transfer.files._ZSTD_MODULES", (("nowhere", "nowhere.zstd"),))
+    with pytest.raises(BadTransfer, match=r"kinepy\[zstd\]"):
         await export_database(file_url, tmp_path / "backup.zst")
-        await restore_database(file_url, tmp_path / "backup.zst", force=True)
+    with pytest.raises(BadTransfer, match=r"kinepy\[zstd\]"):
+        await restore_database(file_url, tmp_path / "there")
+    assert not (tmp_path / "backup.zst").exists()
