@@ -34,6 +34,8 @@ class Proxy:
         self.refusing = False
         """new connections are closed at once"""
         self.was_cut = asyncio.Event()
+        self.answer_bytes: int | None = None
+        """after so many bytes of answers their connection is cut, once"""
         self._open: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
@@ -176,9 +178,20 @@ class Proxy:
                 self._happened()
                 raise ConnectionAbortedError
             await self._on_the_way()
-            writer.write(data)
+            whole = self._take_answer(len(data))
+            writer.write(data[:whole])
             await writer.drain()
+            if whole < len(data):
+                raise ConnectionAbortedError
         raise ConnectionAbortedError
+
+    def _take_answer(self, size: int) -> int:
+        """How much of so many bytes of an answer is let through."""
+        room = self.answer_bytes
+        if room is None:
+            return size
+        self.answer_bytes = room - size if room >= size else None
+        return min(room, size)
 
     def _happened(self) -> None:
         self.cut = None
