@@ -2,7 +2,7 @@
 
 make bench                        everything, at full length
 make bench ARGS="--scale 0.2"     shorter
-make bench ARGS="--only library"  or: http, writers, overload, custom
+make bench ARGS="--only library"  or: http, writers, overload, custom, definitions
 make bench ARGS="--write"         put the table into bench/RESULTS.md
 """
 
@@ -20,7 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from bench import custom_objects, http_load, many_writers, overload, raw, store_load  # noqa: E402
+from bench import custom_objects, http_load, many_definitions, many_writers, overload, raw, store_load  # noqa: E402
 from bench.table import Row, markdown  # noqa: E402
 from tests.postgres_server import PostgresServer  # noqa: E402
 
@@ -68,7 +68,9 @@ def measure(options: argparse.Namespace) -> list[Row]:
             rows += [Row(name=f"raw ASGI hello, {kind}", per_second=value) for kind, value in floor.items()]
         if options.only in ("", "custom"):
             rows += custom_objects.measure(scale=options.scale)
-        if options.only == "custom":
+        if options.only in ("", "definitions"):
+            rows += many_definitions.measure(scale=options.scale)
+        if options.only in ("custom", "definitions"):
             return rows
         with databases(folder, options.database) as found:
             for database, (raw_url, url, server_url) in found.items():
@@ -99,7 +101,9 @@ def main() -> int:
     )
     parser.add_argument("--scale", type=float, default=1.0, help="length of the runs")
     parser.add_argument(
-        "--only", choices=["", "library", "http", "writers", "overload", "custom"], default=""
+        "--only",
+        choices=["", "library", "http", "writers", "overload", "custom", "definitions"],
+        default="",
     )
     parser.add_argument("--database", choices=["", "sqlite", "postgres"], default="")
     parser.add_argument("--write", action="store_true", help="put the table into bench/RESULTS.md")
