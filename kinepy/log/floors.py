@@ -1,23 +1,12 @@
 """Compaction floors: for the whole store, and for prefixes that have one of their own."""
 
-from collections.abc import Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
 
 from kinepy.drivers.base import EpochRow, ReadTransaction
 from kinepy.errors import Compacted
-from kinepy.keys import KeyRange
+from kinepy.keys import KeyRange, prefix_end
 from kinepy.revision import FIRST_REVISION, Revision
-
-
-def overlap(left: KeyRange, right: KeyRange) -> bool:
-    """Whether some key can be in both ranges."""
-    starts_before_right_ends = right.end is None or left.start < right.end
-    return starts_before_right_ends and (left.end is None or right.start < left.end)
-
-
-def within(inner: KeyRange, outer: KeyRange) -> bool:
-    """Whether every key of one range is in the other."""
-    ends_before_outer = outer.end is None or (inner.end is not None and inner.end <= outer.end)
-    return inner.start >= outer.start and ends_before_outer
 
 
 class Floors:
@@ -27,7 +16,7 @@ class Floors:
     may be kept longer than elsewhere, or less long. No key's floor ever falls: a prefix begins with the one it had.
     """
 
-    __slots__ = ("_ranges", "by_prefix", "epoch", "highest", "store")
+    __slots__ = ("_cuts", "by_prefix", "epoch", "highest", "store")
 
     def __init__(self, by_prefix: Mapping[bytes, Revision], epoch: EpochRow | None = None) -> None:
         self.epoch = 1 if epoch is None else epoch.number
@@ -35,22 +24,26 @@ class Floors:
         base = epoch.base_revision if epoch is not None and epoch.number > 1 else FIRST_REVISION
         self.store = max(by_prefix.get(b"", FIRST_REVISION), base)
         self.by_prefix = {prefix: max(floor, base) for prefix, floor in by_prefix.items() if prefix}
-        self._ranges = [
-            (prefix, KeyRange.prefix(prefix), floor) for prefix, floor in sorted(self.by_prefix.items())
-        ]
         self.highest = max([self.store, *self.by_prefix.values()])
         """The oldest revision at which everything can be read."""
+        self._cuts: tuple[Sequence[bytes], Sequence[Revision]] | None = None
 
     def of(self, key_range: KeyRange) -> Revision:
         """The oldest revision at which the whole range can be read."""
-        floor, around = self.store, b""
-        # Shorter prefixes come first: one that holds the whole range has the say from then on.
-        for prefix, its_range, revision in self._ranges:
-            if within(key_range, its_range):
-                floor, around = revision, prefix
-            elif revision > floor and prefix.startswith(around) and overlap(key_range, its_range):
-                floor = revision
-        return floor
+        if not self.by_prefix:
+            return self.store
+        starts, floors = self._cut()
+        first = bisect_right(starts, key_range.start) - 1
+        last = len(starts) if key_range.end is None else bisect_left(starts, key_range.end)
+        return max(floors[first : max(last, first + 1)])
+
+    def _cut(self) -> tuple[Sequence[bytes], Sequence[Revision]]:
+        """Where the keys' floors change, and to what. Worked out when it is asked for first."""
+        if self._cuts is None:
+            ends = filter(None, map(prefix_end, self.by_prefix))
+            starts = sorted({b"", *self.by_prefix, *ends})
+            self._cuts = starts, list(map(self.of_prefix, starts))
+        return self._cuts
 
     def of_prefix(self, prefix: bytes) -> Revision:
         """The floor of a prefix's own keys: those that no longer prefix has."""
@@ -59,7 +52,7 @@ class Floors:
 
     def check(self, key_range: KeyRange, revision: Revision) -> None:
         """Raise `Compacted` when the range cannot be read at `revision`."""
-        floor = self.store if not self._ranges else self.of(key_range)
+        floor = self.of(key_range)
         if revision < floor:
             raise Compacted(requested=revision, compacted=floor)
 

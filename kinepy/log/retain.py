@@ -62,6 +62,13 @@ class Retainer:
             needed = max(needed, needed_floor(floor=floor, target=target, superseding=newest))
         return needed
 
+    async def _end_of_step(self, tx: ReadTransaction, *, after: Revision, current: Revision) -> Revision:
+        """Where the next step of counting ends. A new epoch leaves a gap that no number of steps would cross."""
+        if current - after > self._step:
+            rows = await tx.history(KeyRange.everything(), after=after, upto=current, limit=1)
+            after = Revision(rows[0].row.revision - 1) if rows else current
+        return Revision(min(after + self._step, current))
+
     async def _count(self, prefix: bytes, ranges: Sequence[KeyRange], floor: Revision) -> Ledger:
         """Bring the ledger of a prefix up to the current revision, a bounded step at a time."""
         ledger = self._ledgers.get(prefix)
@@ -71,8 +78,8 @@ class Retainer:
         current = await self._driver.current()
         while ledger.end < current:
             begun = self._clock.monotonic()
-            upto = Revision(min(ledger.end + self._step, current))
             async with self._driver.read() as tx:
+                upto = await self._end_of_step(tx, after=ledger.end, current=current)
                 tallies = [await tx.tally(each, after=ledger.end, upto=upto) for each in ranges]
             ledger.add(Tally(upto, sum(each[0] for each in tallies), sum(each[1] for each in tallies)))
             await self._clock.sleep(self._clock.monotonic() - begun)

@@ -1,5 +1,6 @@
 """Each prefix keeps its own history, and a quiet one keeps all of it."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -9,7 +10,7 @@ import pytest
 
 from kinepy import KeyRange, Revision, Store, open_store
 from kinepy.errors import Compacted, WatchOverflow
-from kinepy.upkeep import check_database
+from kinepy.upkeep import check_database, start_epoch
 from tests.backends import BACKENDS, Backend, DatabaseMaker
 from tests.contract.stores import FAST, events_upto
 
@@ -116,6 +117,21 @@ async def test_a_process_that_lags_behind_a_compaction_ends_quiet_watches_so_tha
             await watch.next()
         async with late.watch(quiet, start=ended.value.resume) as resumed:
             assert [event.kv.value for event in await events_upto(resumed, Revision(7))] == [b"1"]
+
+
+async def test_counting_crosses_the_gap_before_a_new_epoch(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'a.db'}"
+    async with open_store(url, replace(RULES, retention=("/busy/=1KiB",))) as store:
+        await store.put(b"/busy/a", b"")
+        await store._compactor.apply_retention()
+        # As when the epoch begins while a compaction is at work.
+        floors = await store._tail.look_at_floors()
+        await start_epoch(url, reason="restored")
+        await store.put(b"/busy/a", b"1")
+        await store.put(b"/busy/a", b"x" * 1024)
+        async with asyncio.timeout(10):
+            targets = await store._compactor._retainer.targets(floors)
+        assert targets[b"/busy/"] == await store.current_revision()
 
 
 async def test_compacting_spares_only_what_is_kept_for_ever(database_url: str) -> None:

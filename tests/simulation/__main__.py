@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterable
 from contextlib import nullcontext
+from dataclasses import replace
 from itertools import count
 
 from tests.simulation import broken_epochs, broken_reads, broken_upkeep, broken_writes  # noqa: F401  # registered
@@ -32,6 +33,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--hashes", action="store_true", help="print the hash of every run")
     parser.add_argument("--coverage", action="store_true", help="tell how often each fault strikes")
     parser.add_argument("--soak", action="store_true", help="run until interrupted")
+    parser.add_argument("--length", type=int, default=1, help="how many times as much as usual clients do")
     parser.add_argument("--broken", choices=[part.name for part in BROKEN], help="with this part broken")
     return parser.parse_args()
 
@@ -39,7 +41,7 @@ def arguments() -> argparse.Namespace:
 def run(seeds: Iterable[int], options: argparse.Namespace) -> int:
     """Run seeds; returns how many broke a promise."""
     part = next((each for each in BROKEN if each.name == options.broken), None)
-    plan = Plan() if part is None else part.plan
+    plan = replace(Plan() if part is None else part.plan, length=options.length)
     failed, told, begun = 0, time.monotonic(), time.monotonic()
     with nullcontext() if part is None else part.applied():
         for done, seed in enumerate(seeds, 1):
@@ -60,7 +62,8 @@ def main() -> int:
     options = arguments()
     if options.coverage:
         seeds = range(options.seed or 0, (options.seed or 0) + (options.seeds or COVERAGE_SEEDS))
-        print("\n".join(coverage_of(map(simulate, seeds)).table()))
+        plan = Plan(length=options.length)
+        print("\n".join(coverage_of(simulate(seed, plan) for seed in seeds).table()))
         return 0
     first = options.seed if options.seed is not None else time.time_ns() % 10**12
     chosen: Iterable[int] = count(first) if options.soak else range(first, first + (options.seeds or 1))

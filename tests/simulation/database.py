@@ -25,7 +25,7 @@ from kinepy.sql import statements, writes
 from tests.simulation.clock import SimClock
 from tests.simulation.faults import ConnectionBroke, Fault, Faults
 from tests.simulation.loop import SimLoop
-from tests.simulation.reference import Commit, Copy, Reference
+from tests.simulation.reference import Commit, Reference
 from tests.simulation.trace import Trace
 
 T = TypeVar("T")

@@ -64,6 +64,8 @@ class Plan:
     open_driver: OpenDriver = open_driver
     settings: dict[str, Any] = field(default_factory=dict)
     faults: frozenset[Fault] | None = None
+    length: int = 1
+    """how many times as much as usual clients do"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +73,7 @@ class Report:
     """The outcome of one run."""
 
     seed: int
+    length: int
     violations: list[Violation]
     trace_hash: str
     lines: list[str]
@@ -88,9 +91,10 @@ class Report:
 
     def __str__(self) -> str:
         told = "\n".join(f"  {violation}" for violation in self.violations[:10])
-        return (
-            f"seed {self.seed} broke a promise; python -m tests.simulation --seed {self.seed} --trace\n{told}"
-        )
+        replay = f"python -m tests.simulation --seed {self.seed} --trace"
+        if self.length > 1:
+            replay += f" --length {self.length}"
+        return f"seed {self.seed} broke a promise; {replay}\n{told}"
 
 
 def simulate(seed: int, plan: Plan | None = None, *, trace: bool = False) -> Report:
@@ -117,7 +121,7 @@ class Run:
     def __init__(self, seed: int, plan: Plan, *, trace: bool) -> None:
         self.seed, self.plan = seed, plan
         self.random = Random(seed)
-        self.loop = SimLoop(Random(f"{seed} schedule"), steps_max=STEPS_MAX)
+        self.loop = SimLoop(Random(f"{seed} schedule"), steps_max=STEPS_MAX * plan.length)
         self.trace = Trace(self.loop.time, echo=trace)
         self.reference = Reference([])
         self.history = History(self.reference, self.trace, self.loop.time)
@@ -146,6 +150,7 @@ class Run:
         deliveries = sum(len(session.deliveries) for session in self.history.sessions)
         return Report(
             seed=self.seed,
+            length=self.plan.length,
             violations=self.reference.violations,
             trace_hash=self.trace.hash,
             lines=self.trace.lines,
@@ -239,12 +244,12 @@ class Run:
 
     async def _storm(self, cluster: Cluster) -> None:
         """All clients at work, while faults strike."""
-        count = self.random.randrange
-        work = [self._client(Writer, each, cluster).run(count(10, 30)) for each in range(count(2, 5))]
-        work += [self._client(Lister, each, cluster).run(count(5, 15)) for each in range(count(1, 3))]
-        work += [self._client(Poller, each, cluster).run(count(10, 30)) for each in range(count(3))]
-        work += [self._client(Compactor, 0, cluster).run(self.random.choice((0, 0, 1, 2, 3, 4, 5)))]
-        work += [self._client(LeaseHolder, 0, cluster).run(count(4))]
+        count, more = self.random.randrange, self.plan.length
+        work = [self._client(Writer, each, cluster).run(more * count(10, 30)) for each in range(count(2, 5))]
+        work += [self._client(Lister, each, cluster).run(more * count(5, 15)) for each in range(count(1, 3))]
+        work += [self._client(Poller, each, cluster).run(more * count(10, 30)) for each in range(count(3))]
+        work += [self._client(Compactor, 0, cluster).run(more * self.random.choice((0, 0, 1, 2, 3, 4, 5)))]
+        work += [self._client(LeaseHolder, 0, cluster).run(more * count(4))]
         for number in range(count(1, 4)):
             self.watchers.append(self._client(Watcher, number, cluster, lazy=self.random.random() < 0.3))
         self.watchers += [self._client(MirrorHolder, each, cluster) for each in range(count(3))]

@@ -5,7 +5,7 @@ import pytest
 from kinepy import KeyRange, Revision
 from kinepy.drivers.base import EpochRow
 from kinepy.errors import Compacted
-from kinepy.log.floors import Floors, overlap
+from kinepy.log.floors import Floors
 
 FLOORS = Floors({b"": Revision(5), b"/events/": Revision(9), b"/old/": Revision(3)})
 
@@ -53,6 +53,11 @@ def test_a_later_epoch_is_a_floor() -> None:
     assert Floors({b"": Revision(3)}, EpochRow(2, Revision(100), "restored", 0)).store == 100
 
 
-def test_ranges_that_only_touch_do_not_overlap() -> None:
-    assert not overlap(KeyRange(b"a", b"b"), KeyRange(b"b", None))
-    assert overlap(KeyRange(b"a", None), KeyRange(b"b", b"c"))
+def test_ranges_that_only_touch_a_prefix_have_none_of_its_floor() -> None:
+    assert FLOORS.of(KeyRange(b"/a", b"/events/")) == FLOORS.of(KeyRange(b"/events0", b"/f")) == 5
+
+
+def test_prefixes_that_hold_a_range_between_them_leave_nothing_to_the_store() -> None:
+    floors = Floors({b"": Revision(9), b"/a": Revision(3), b"/b": Revision(5)})
+    assert floors.of(KeyRange(b"/a-", b"/b/1")) == 5
+    assert floors.of(KeyRange(b"/a-", b"/c/")) == 9
