@@ -14,7 +14,7 @@ import pytest
 from tests.faults.writers import Outcomes, check_outcomes
 from tests.load import Connection
 from tests.postgres_server import PostgresServer
-from tests.processes import ServerProcess, configmap, configmaps
+from tests.processes import ServerProcess, configmap, configmaps, message
 
 pytestmark = [pytest.mark.mount, pytest.mark.timeout(180)]
 
@@ -57,6 +57,10 @@ async def test_sqlite(disk: Path, tmp_path: Path) -> None:
         outcomes = Outcomes()
         await fill(server, outcomes, refusals=5)
         assert outcomes.acknowledged
+        with server.client() as client:
+            # As the original beside an etcd that takes no more: what can be read is served, so it is ready.
+            assert client.get("/readyz").status_code == 200
+            message(client.send("POST", configmaps(), configmap("no", v="x" * SIZE)), 503, "ServiceUnavailable")
         await check_outcomes(outcomes, server.url, "full-")
         (disk / "filler").unlink()
         with server.client() as client:
