@@ -1,8 +1,8 @@
 """/healthz, /livez, /readyz and the checks behind them (DISC-7).
 
 `livez` asks only whether this process answers: a database that is away is no reason to restart it. `readyz` and
-`healthz` ask whether it can serve: whether the database can be read, as the original asks its own. One that takes no more
-writes, such as on a full disk, is served from.
+`healthz` ask whether it can serve: whether the database can be read, as the original asks its own. One that takes
+no more writes, such as on a full disk, is served from.
 """
 
 import asyncio

@@ -175,10 +175,10 @@ async def test_a_transaction_has_a_bound_of_bytes_that_it_reads(
             Txn(otherwise=[Range(range=ALL)]),
         ]
         small = Txn(then=[Range(range=KeyRange(b"0", b"4")), Put(key=b"9", value=b"new")])
-        writes = [*map(store.txn, too_large), store.txn(small), store.delete(b"large")]
-        outcomes = await asyncio.gather(*writes, return_exceptions=True)
-        assert [type(outcome) for outcome in outcomes[:3]] == [TransactionTooLarge] * 3
-        assert [int(outcome.revision) for outcome in outcomes[3:]] == [13, 14]
+        refused = asyncio.gather(*map(store.txn, too_large), return_exceptions=True)
+        done = await asyncio.gather(store.txn(small), store.delete(b"large"))
+        assert [type(outcome) for outcome in await refused] == [TransactionTooLarge] * 3
+        assert [outcome.revision for outcome in done] == [13, 14]
         assert (await store.count(ALL)).count == 10
 
 

@@ -36,6 +36,7 @@ class Proxy:
         self.was_cut = asyncio.Event()
         self.answer_bytes: int | None = None
         """after so many bytes of answers their connection is cut, once"""
+        self.answers_cut = 0
         self._open: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
@@ -190,8 +191,12 @@ class Proxy:
         room = self.answer_bytes
         if room is None:
             return size
-        self.answer_bytes = room - size if room >= size else None
-        return min(room, size)
+        if room >= size:
+            self.answer_bytes = room - size
+            return size
+        self.answer_bytes = None
+        self.answers_cut += 1
+        return room
 
     def _happened(self) -> None:
         self.cut = None

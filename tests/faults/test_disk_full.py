@@ -60,7 +60,9 @@ async def test_sqlite(disk: Path, tmp_path: Path) -> None:
         with server.client() as client:
             # As the original beside an etcd that takes no more: what can be read is served, so it is ready.
             assert client.get("/readyz").status_code == 200
-            message(client.send("POST", configmaps(), configmap("no", v="x" * SIZE)), 503, "ServiceUnavailable")
+            message(
+                client.send("POST", configmaps(), configmap("no", v="x" * SIZE)), 503, "ServiceUnavailable"
+            )
         await check_outcomes(outcomes, server.url, "full-")
         (disk / "filler").unlink()
         with server.client() as client:

@@ -54,7 +54,8 @@ async def test_a_value_is_stored_once_and_not_again_by_its_successor(shared_url:
     count = 0
     for table, column in columns:
         statement = f'SELECT count(*) FROM "{table}" WHERE "{column}" = '
-        count += (await ask(shared_url, statement + "?", statement + "$1", marker))[0][0]
+        ((found,),) = await ask(shared_url, statement + "?", statement + "$1", marker)
+        count += int(str(found))
     assert count == 1
 
 
