@@ -71,8 +71,17 @@ class Proxy:
             self.resolver.forget(service.service)
             raise unreachable(error) from None
 
-    async def ask(self, service: ApiService, path: str, *, accept: str = "application/json") -> Told:
-        """The backend's answer to this server itself. Raises Unreachable."""
+    async def ask(
+        self,
+        service: ApiService,
+        path: str,
+        *,
+        accept: str = "application/json",
+        method: str = "GET",
+        user: User = AGGREGATOR,
+        limit_s: float = DISCOVERY_S,
+    ) -> Told:
+        """The backend's answer to this server itself, or to one of its controllers. Raises Unreachable."""
         try:
             address = await self._address(service)
         except Unresolved as error:
@@ -81,10 +90,11 @@ class Proxy:
             headers = [
                 (b"host", address.netloc.encode()),
                 (b"accept", accept.encode()),
-                *identity(AGGREGATOR),
+                *identity(user),
             ]
-            async with asyncio.timeout(DISCOVERY_S):
-                response = await self.transport.send(service, address, Message("GET", path.encode(), headers))
+            async with asyncio.timeout(limit_s):
+                message = Message(method, path.encode(), headers)
+                response = await self.transport.send(service, address, message)
                 try:
                     body = await _whole(response, OWN_ANSWER_BYTES_MAX)
                 finally:

@@ -18,9 +18,11 @@ class Remaining:
     """How many objects each finalizer holds."""
     failures: list[str] = field(default_factory=list)
     """What went wrong with deleting."""
+    undiscovered: list[str] = field(default_factory=list)
+    """The group versions of other servers that do not tell what they have."""
 
     def __bool__(self) -> bool:
-        return bool(self.objects or self.failures)
+        return bool(self.objects or self.failures or self.undiscovered)
 
 
 class _Words(NamedTuple):
@@ -48,6 +50,16 @@ _FINE: Mapping[str, _Words] = {
 
 def _problems(remaining: Remaining) -> Mapping[str, _Words]:
     problems = {}
+    if remaining.undiscovered:
+        count = len(remaining.undiscovered)
+        listed = ", ".join(
+            f"{name}: stale GroupVersion discovery: {name}" for name in sorted(remaining.undiscovered)
+        )
+        message = (
+            f"Discovery failed for some groups, {count} failing:"
+            f" unable to retrieve the complete list of server APIs: {listed}"
+        )
+        problems["NamespaceDeletionDiscoveryFailure"] = _Words("DiscoveryFailed", message)
     if remaining.failures:
         count, texts = len(remaining.failures), ", ".join(remaining.failures)
         message = f"Failed to delete all resource types, {count} remaining: {texts}"

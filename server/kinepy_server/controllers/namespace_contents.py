@@ -3,9 +3,10 @@
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 
-from kinepy import KeyRange, KeyValue
+from kinepy import KeyRange, KeyValue, Revision
 from kinepy_server.context import Context
 from kinepy_server.controllers.garbage.graph import metadata_of
+from kinepy_server.controllers.namespace_backends import CONTROLLER, delete_on_backends
 from kinepy_server.controllers.namespace_conditions import Remaining
 from kinepy_server.errors import StatusError
 from kinepy_server.objects.namespaces import is_terminating
@@ -14,7 +15,7 @@ from kinepy_server.writes.delete import Deletion
 from kinepy_server.writes.delete_options import DeleteOptions
 
 NAME = "namespaces"
-ACTOR = "system:serviceaccount:kube-system:namespace-controller"
+ACTOR = CONTROLLER.name
 PAGE_KEYS = 500
 AT_ONCE = 64
 _PODS = "/registry/pods"
@@ -44,6 +45,9 @@ class Contents:
                 await self._delete_collection(resource, remaining)
             if remaining:
                 break
+        if self._context.aggregation.remote:
+            await dying(self._context, self._namespace.key, life=self._namespace.create_revision)
+            await delete_on_backends(self._context, self._name, remaining)
         return remaining
 
     def _resources(self) -> tuple[Sequence[Resource], Sequence[Resource]]:
@@ -92,9 +96,9 @@ def _slices(items: Sequence[KeyValue], size: int) -> Iterator[Iterable[KeyValue]
         yield items[start : start + size]
 
 
-async def dying(context: Context, key: bytes) -> KeyValue:
-    """A dying namespace as it is now; raises `Elsewhere` when it is none."""
+async def dying(context: Context, key: bytes, *, life: Revision | None = None) -> KeyValue:
+    """A dying namespace as it is now; raises `Elsewhere` when it is none, or of another `life`."""
     kv = await context.store.get(key)
-    if kv is None or not is_terminating(kv):
+    if kv is None or not is_terminating(kv) or (life is not None and kv.create_revision != life):
         raise Elsewhere
     return kv
