@@ -20,7 +20,7 @@ def said(rule: str | Json, spec: Json, old: Json | None = None, **properties: Js
     """What one rule says of an object."""
     rules = compile_rules(schema([{"rule": rule} if isinstance(rule, str) else rule], **properties))
     errors = rules.validate({"spec": spec}, None if old is None else {"spec": old})
-    return [f"{error.field}: {error.text}" for error in errors]
+    return [f"{error.field}: {error.text}" for error in errors if error.reason]
 
 
 SET: Json = {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"}
@@ -72,6 +72,18 @@ def test_an_optional_old_value_makes_transition_rules_run_on_create() -> None:
 def test_what_has_not_changed_is_not_held_against_an_update() -> None:
     assert said("self.a < 3", {"a": 5}, {"a": 5}, a=NUMBER) == []
     assert said("self.a < 3", {"a": 6}, {"a": 5}, a=NUMBER) != []
+
+
+def test_the_writer_is_warned_of_it() -> None:
+    rules = compile_rules(schema([{"rule": "self.a < 3", "message": "small only"}], a=NUMBER))
+    [told] = rules.validate({"spec": {"a": 5}}, {"spec": {"a": 5}})
+    assert (told.reason, told.warning) == ("", "spec: Invalid value: small only")
+
+
+def test_an_error_of_evaluation_has_the_message_instead_of_the_rule() -> None:
+    rule = {"rule": "self.a < 3", "message": "small only", "reason": "FieldValueForbidden"}
+    told = 'spec: Invalid value: "object": no such key: a evaluating rule: small only'
+    assert said(rule, {}, a=NUMBER) == [told]
 
 
 def test_elements_of_a_map_list_are_compared_by_their_keys() -> None:

@@ -94,7 +94,7 @@ def test_an_object_that_has_not_changed_is_never_refused(schema: dict[str, Any],
     old, new = _object(spec), _object(spec)
     for obj in (old, new):
         strategy.default(obj)
-    assert list(strategy.validate_update(new, old, subresource="")) == []
+    assert [error for error in strategy.validate_update(new, old, subresource="") if error.reason] == []
 
 
 @settings(deadline=None)
@@ -104,7 +104,7 @@ def test_a_change_elsewhere_does_not_bring_it_up(schema: dict[str, Any], spec: A
     old, new = _object(spec, other="x"), _object(spec, other="y")
     for obj in (old, new):
         strategy.default(obj)
-    assert list(strategy.validate_update(new, old, subresource="")) == []
+    assert [error for error in strategy.validate_update(new, old, subresource="") if error.reason] == []
 
 
 @settings(deadline=None)
@@ -115,7 +115,7 @@ def test_any_change_can_be_judged(schema: dict[str, Any], before: Any, after: An
     for obj in (old, new):
         strategy.default(obj)
     for error in (*strategy.validate_create(new), *strategy.validate_update(new, old, subresource="")):
-        assert error.reason and error.text
+        assert error.text
 
 
 @pytest.mark.parametrize("kind", ["atomic", "set"])
@@ -130,7 +130,9 @@ async def test_a_rule_of_elements_spares_a_list_that_has_not_changed(kind: str, 
     await api.post(WIDGETS, widget(spec={"l": ["bad", "good"], "a": "x"}))
     rule = [{"rule": "self != 'bad'", "message": "not this one"}]
     await crds.set_schema(f"/properties/spec/properties/l/items/{RULE}", rule)
-    assert (await api.patch(f"{WIDGETS}/w", {"spec": {"a": "y"}})).code == 200
+    spared = await api.patch(f"{WIDGETS}/w", {"spec": {"a": "y"}})
+    told = '299 - "spec.l[0]: Invalid value: \\"bad\\": not this one"'
+    assert (spared.code, spared.header("warning")) == (200, [told])
     refused = await api.patch(f"{WIDGETS}/w", {"spec": {"l": ["bad", "good", "more"]}})
     assert (refused.code, refused.body["details"]["causes"][0]["field"]) == (422, "spec.l[0]")
 

@@ -35,6 +35,11 @@ class Rule:
     optional_old: bool
 
     @property
+    def name(self) -> str:
+        """How the errors of its evaluation call it."""
+        return self.message or self.text
+
+    @property
     def is_transition(self) -> bool:
         """Whether it compares with the old value."""
         return self.program.uses("oldSelf")
@@ -108,17 +113,17 @@ def evaluation_failure(rule: Rule, error: Exception, *, path: str) -> FieldError
     if isinstance(error, CostExceeded):
         detail = (
             f"'{text}': no further validation rules will be run due to call cost exceeds limit for rule:"
-            f" {rule.text}"
+            f" {rule.name}"
         )
         return _invalid(_place(path), detail, f'"{rule.kind}"')
     if text.startswith("no such overload"):
         detail = (
             f"'{text}': call arguments did not match a supported operator, function or macro signature for rule:"
-            f" {rule.text}"
+            f" {rule.name}"
         )
     else:
-        detail = f"{text} evaluating rule: {rule.text}"
-    return _REASONS.get(rule.reason, _invalid)(_place(path), detail, f'"{rule.kind}"')
+        detail = f"{text} evaluating rule: {rule.name}"
+    return _invalid(_place(path), detail, f'"{rule.kind}"')
 
 
 def budget_failure(path: str, kind: str) -> FieldError:

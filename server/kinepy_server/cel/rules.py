@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kinepy_server.cel.errors import CostExceeded, EvaluationError
@@ -59,7 +59,8 @@ class Rules:
     ) -> list[FieldError]:
         """What the rules say of an object which fits the schema, and which was made of `old`.
 
-        A rule that fails for a value which has not changed counts only if it is about the change itself. Raises
+        A rule that fails for a value which has not changed is an error only if it is about the change itself; else its
+        failure has no reason. Raises
         Unfinished if they cost more than may be spent `at_once`.
         """
         if self._root is None:
@@ -147,8 +148,9 @@ class _Run:
             if error is None:
                 continue
             transition = isinstance(rule, Rule) and rule.is_transition
-            if transition or not equal(*kept):
-                self.errors.append(error)
+            if not transition and equal(*kept):
+                error = replace(error, reason="")
+            self.errors.append(error)
 
     def _failure(
         self, rule: Rule | str, place: _Place, *, path: str, seen: tuple[Any, Any, Any]

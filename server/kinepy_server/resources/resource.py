@@ -90,11 +90,17 @@ class Strategy(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """One field's problem; `text` is the whole cause message, such as `Required value: name is needed`."""
+    """One field's problem; `text` is the whole cause message, such as `Required value: name is needed`. Without a
+    `reason` it is no cause to refuse the object: its writer is only warned."""
 
     field: str
     reason: str
     text: str
+
+    @property
+    def warning(self) -> str:
+        """How a warning words it."""
+        return f"{self.field}: {self.text}"
 
 
 class Shape(Protocol):

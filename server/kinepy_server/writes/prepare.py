@@ -53,7 +53,7 @@ def prepare_new(
     errors = metadata_errors(resource, metadata)
     errors += strategy.validate_create(obj)
     if errors:
-        raise invalid_object(resource, obj, errors)
+        refuse(resource, obj, errors, warnings=warnings)
     if resource.cautions is not None:
         warnings.extend(resource.cautions(obj, None))
     return encode(resource, obj)
@@ -89,7 +89,7 @@ def prepare_changed(
     errors = [*changed, *changed, *metadata_errors(resource, metadata)]
     errors += strategy.validate_update(new, old, subresource=writer.subresource)
     if errors:
-        raise invalid_object(resource, new, errors)
+        refuse(resource, new, errors, warnings=warnings)
     if resource.cautions is not None:
         warnings.extend(resource.cautions(new, old))
     value = encode(resource, new)
@@ -115,7 +115,8 @@ def prepare_again(
         errors = [*changed_metadata_errors(metadata, old["metadata"]), *metadata_errors(resource, metadata)]
         errors += strategy.validate_update(new, old, subresource=subresource)
     if errors:
-        raise invalid_object(resource, new, errors)
+        # Its writer has been warned before.
+        refuse(resource, new, errors, warnings=[])
     value = encode(resource, new)
     if old is not None and "deletionTimestamp" in old["metadata"] and not lifecycle_of(resource).held(new):
         return Remove(value)
@@ -124,6 +125,18 @@ def prepare_again(
 
 def _without_status(obj: JsonObject) -> JsonObject:
     return {name: value for name, value in obj.items() if name != "status"}
+
+
+def refuse(resource: Resource, obj: JsonObject, errors: Iterable[FieldError], *, warnings: list[str]) -> None:
+    """Raise the 422 of an object with errors; what is none is added to the warnings."""
+    causes = []
+    for error in errors:
+        if error.reason:
+            causes.append(error)
+        else:
+            warnings.append(error.warning)
+    if causes:
+        raise invalid_object(resource, obj, causes)
 
 
 def invalid_object(resource: Resource, obj: JsonObject, errors: Iterable[FieldError]) -> StatusError:
