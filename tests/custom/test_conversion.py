@@ -18,7 +18,7 @@ from tests.custom.conversion_hooks import (
     success,
     two_versions,
 )
-from tests.custom.definitions import ROOT, WIDGETS, Crds, widget
+from tests.custom.definitions import ROOT, WIDGETS, Crds, eventually, widget
 from tests.http.writing import Api
 
 STORED = {"pair": "a:b", "replicas": 2}
@@ -106,6 +106,37 @@ async def test_a_watch_tells_the_version_that_it_asked_for(api: Api, hooks: Hook
     stream = await api.get(f"{WIDGETS2}?watch=true&resourceVersion={since}&timeoutSeconds=1")
     told = [orjson.loads(line) for line in stream.content.splitlines()]
     assert [(one["type"], one["object"]["spec"]) for one in told] == [("ADDED", SHOWN), ("DELETED", SHOWN)]
+
+
+async def test_a_webhook_is_asked_once_for_all_who_watch(api: Api, hooks: HookServer) -> None:
+    since = int((await api.post(WIDGETS, widget(spec=STORED))).version) - 1
+    asked = f"{WIDGETS2}?watch=true&resourceVersion={since}&timeoutSeconds=1"
+    streams = await asyncio.gather(*(api.get(asked) for _ in range(20)))
+    assert {orjson.loads(stream.content)["object"]["spec"]["left"] for stream in streams} == {"a"}
+    assert len(hooks.requests) == 1
+
+
+async def test_who_leaves_does_not_take_the_answer_along(api: Api, hooks: HookServer) -> None:
+    await api.post(WIDGETS, widget(spec=STORED))
+    first, second = (asyncio.create_task(api.get(f"{WIDGETS2}/w")) for _ in range(2))
+    await eventually(lambda: bool(hooks.requests))
+    first.cancel()
+    assert (await second).body["spec"] == SHOWN
+    assert len(hooks.requests) == 1
+
+
+async def test_what_is_wrong_with_one_object_does_not_hide_another(api: Api, hooks: HookServer) -> None:
+    for name in ("good", "bad"):
+        await api.post(WIDGETS, widget(name, spec=STORED))
+
+    def failing(request: Json) -> Json:
+        if any(one["metadata"]["name"] == "bad" for one in request["objects"]):
+            return {"uid": request["uid"], "result": REFUSED}
+        return success(request)
+
+    hooks.answer = reviewing(failing)
+    both, good = await asyncio.gather(api.get(WIDGETS2), api.get(f"{WIDGETS2}/good"))
+    assert (both.code, good.code, good.body["spec"]) == (500, 200, SHOWN)
 
 
 def _renamed(obj: Json, wanted: str) -> Json:

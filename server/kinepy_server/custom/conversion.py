@@ -39,6 +39,8 @@ class WebhookConverter:
         self._extensions, self._clock = extensions, clock
         self._known: OrderedDict[tuple[str, bytes], bytes] = OrderedDict()
         self._known_bytes = self._known_era = 0
+        self._asked: dict[tuple[str, bytes], asyncio.Future[bytes]] = {}
+        self._asking: set[asyncio.Task[None]] = set()
 
     def era(self) -> int:
         """The number of the present span of `KEPT_S`."""
@@ -70,6 +72,41 @@ class WebhookConverter:
         while self._known_bytes > KNOWN_BYTES_MAX and len(self._known) > KNOWN_MIN:
             (_, old), result = self._known.popitem(last=False)
             self._known_bytes -= len(old) + len(result)
+
+    async def convert_shared(self, values: Sequence[bytes], api_version: str) -> list[JsonObject]:
+        """As `convert`; what others are asking for at the moment is not asked for once more."""
+        loop, mine, asked = asyncio.get_running_loop(), dict[bytes, "asyncio.Future[bytes]"](), []
+        for value in values:
+            future = self._asked.get((api_version, value))
+            if future is None:
+                future = mine[value] = self._asked[api_version, value] = loop.create_future()
+            asked.append(future)
+        if mine:
+            # A task of its own: who has asked may leave while others wait for the same.
+            task = loop.create_task(self._ask(mine, api_version))
+            self._asking.add(task)
+            task.add_done_callback(self._asking.discard)
+        await asyncio.wait(asked)
+        for future in mine.values():
+            future.result()
+        # The reviews of others may have failed because of objects that are not wanted here.
+        failed = [value for value, one in zip(values, asked, strict=True) if one.exception() is not None]
+        again = iter(await self.convert(failed, api_version) if failed else ())
+        return [orjson.loads(one.result()) if one.exception() is None else next(again) for one in asked]
+
+    async def _ask(self, mine: Mapping[bytes, "asyncio.Future[bytes]"], api_version: str) -> None:
+        try:
+            found = await self.convert(list(mine), api_version)
+            for future, obj in zip(mine.values(), found, strict=True):
+                future.set_result(orjson.dumps(obj))
+        except StatusError as error:
+            for future in mine.values():
+                future.set_exception(error)
+                future.exception()  # nobody may be left to be told
+        finally:
+            for value, future in mine.items():
+                del self._asked[api_version, value]
+                future.cancel()
 
     async def convert(self, values: Sequence[bytes], api_version: str) -> list[JsonObject]:
         """Objects in a version, in order. Raises 500."""

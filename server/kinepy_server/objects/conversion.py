@@ -37,7 +37,7 @@ async def prepare(
     missing += [kv for kv in lasting if kv is not None and _is_missing(resource, kv, era=0)]
     if not missing:
         return
-    objects = await converter.convert([kv.value for kv in missing], resource.api_version)
+    objects = await converter.convert_shared([kv.value for kv in missing], resource.api_version)
     for kv, obj in zip(missing, objects, strict=True):
         keep_converted(resource, kv, obj)
 

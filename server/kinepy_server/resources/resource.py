@@ -154,6 +154,10 @@ class Converter(Protocol):
         """Ask for what `known` did not know. Raises 500."""
         ...
 
+    async def convert_shared(self, values: Sequence[bytes], api_version: str) -> list[JsonObject]:
+        """As `convert`; what others ask for at the same time is asked for once."""
+        ...
+
     async def convert(self, values: Sequence[bytes], api_version: str) -> list[JsonObject]:
         """The objects in a version, in order; the caller owns them. Raises 500."""
         ...
