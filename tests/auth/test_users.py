@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kinepy_server.auth.authenticate import ADMIN, NOBODY, Authenticator, EveryoneIsAdmin
-from kinepy_server.auth.tokens import BadTokenFile, admin_token, token_file
+from kinepy_server.auth.tokens import BadTokenFile, TokenUsers, admin_token, token_file
 from kinepy_server.auth.user import authenticated
 
 JANE = authenticated("jane", ["dev"], uid="u1")
@@ -78,3 +78,11 @@ def test_a_bad_token_file_says_where_it_is_bad(tmp_path: Path, line: str) -> Non
 def test_a_missing_token_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(BadTokenFile, match=r"cannot read the token file .*: No such file or directory"):
         token_file(tmp_path / "none")
+
+
+def test_tokens_are_known_by_digests_under_a_key_that_nobody_else_has() -> None:
+    one, other = (TokenUsers({"token": ADMIN}) for _ in range(2))
+    assert (one.user("token"), one.user("toke"), one.user("token "), one.user("")) == (ADMIN, None, None, None)
+    assert one.user("t\udcff\u00e9") is None
+    assert set(one._users).isdisjoint(other._users)
+    assert "token" not in repr(one._users)
