@@ -7,7 +7,6 @@ from typing import Final, TypeVar
 
 from kinepy import KeyRange, KeyValue, RangeResult, Revision, Settings, Store, Txn
 from kinepy.errors import KinepyError
-from kinepy.settings import POSTGRES_STANDBYS
 from tests.simulation import transactions
 from tests.simulation.cluster import Cluster, Node, NodeDown
 from tests.simulation.faults import Fault
@@ -242,14 +241,14 @@ def settings_of(random: Random) -> Settings:
     """Small bounds, different ones for each seed, so that every bound is met now and then."""
     return Settings(
         retention=random.choice(RETENTION),
-        postgres_standbys=random.choice(POSTGRES_STANDBYS),
+        postgres_standbys=random.choice(("asynchronous", "asynchronous", "synchronous")),
         key_bytes_max=64,
         value_bytes_max=256,
         transaction_operations_max=8,
         transaction_keys_max=100,
         batch_writes_max=random.choice((1, 2, 8, 64)),
         batch_bytes_max=random.choice((600, 100_000)),
-        write_queue_max=random.choice((3, 100)),
+        write_queue_max=random.choice((1, 3, 100)),
         write_timeout_s=20.0,
         lock_timeout_s=3.0,
         poll_interval_s=0.3,
