@@ -91,7 +91,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
 
 
 def test_files_are_for_their_owner_alone(server: ServerProcess) -> None:
-    public = {"ca.crt"}
+    public = {"ca.crt", "front-proxy-ca.crt", "front-proxy-client.crt"}
     for path in (server.data, *server.data.rglob("*")):
         mode = stat.S_IMODE(path.stat().st_mode)
         expected = 0o700 if path.is_dir() else 0o644 if path.name in public else 0o600

@@ -26,9 +26,11 @@ def of_all(body: bytes) -> Mapping[GroupVersion, Json]:
     """The group versions of an aggregated document. Raises BadDocument."""
     found: dict[GroupVersion, Json] = {}
     for group in _items(_object(body), "items"):
-        name = (group.get("metadata") or {}).get("name") or ""
+        metadata = group.get("metadata") or {}
+        if not isinstance(metadata, dict):
+            raise BadDocument("metadata is no object")
         for version in _items(group, "versions"):
-            found[name, str(version.get("version"))] = version
+            found[str(metadata.get("name") or ""), str(version.get("version"))] = version
     return found
 
 

@@ -32,12 +32,14 @@ class ProxyIdentity:
     publish: bool = False
     """Whether both are told from the start, or only when there is something to proxy for."""
     _found: "FrontProxy | None" = field(default=None, repr=False)
+    _finding: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
 
     async def front_proxy(self) -> "FrontProxy":
-        """The certificate; found once."""
-        if self._found is None:
-            self._found = await asyncio.to_thread(self.find)
-        return self._found
+        """The certificate; found once, whoever asks at the same time."""
+        async with self._finding:
+            if self._found is None:
+                self._found = await asyncio.to_thread(self.find)
+            return self._found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
