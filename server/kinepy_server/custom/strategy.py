@@ -1,9 +1,11 @@
 """What all custom resources do: defaults, generation, status, validation by their schema (CRD-11)."""
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from kinepy_server.cel import compile_rules
+from kinepy_server.custom.embedded import Find, embedded_finder
 from kinepy_server.resources.resource import FieldError, JsonObject
 from kinepy_server.schema.structural import Structural
 
@@ -69,7 +71,8 @@ class CustomStrategy:
     def validate_create(self, new: JsonObject) -> Sequence[FieldError]:
         """The schema, repeated elements, then the rules."""
         structural = self._structural()
-        errors = [*structural.errors(new), *structural.repeated(new), *self._scale_errors(new)]
+        errors = [*structural.errors(new), *self._scale_errors(new), *self._embedded_errors(new)]
+        errors += structural.repeated(new)
         return self._with_rules(errors, structural, new, old=None)
 
     def validate_update(self, new: JsonObject, old: JsonObject, *, subresource: str) -> Sequence[FieldError]:
@@ -82,11 +85,22 @@ class CustomStrategy:
                 else []
             )
         else:
-            errors = [*structural.errors(new, old), *self._scale_errors(new)]
+            errors = [*structural.errors(new, old), *self._scale_errors(new), *self._embedded_errors(new)]
         repeated = structural.repeated(new)
         if repeated and not structural.repeated(old):
             errors += repeated
         return self._with_rules(errors, structural, new, old=old)
+
+    @cached_property
+    def _embedded(self) -> Find | None:
+        return embedded_finder(self._structural().schema)
+
+    def _embedded_errors(self, new: JsonObject) -> list[FieldError]:
+        """Of embedded resources. As in the original also of those that have not changed."""
+        errors: list[FieldError] = []
+        if self._embedded is not None:
+            self._embedded(new, "", errors)
+        return errors
 
     def _scale_errors(self, new: JsonObject) -> Sequence[FieldError]:
         return self._replicas_errors(new) if self._replicas_errors is not None else ()

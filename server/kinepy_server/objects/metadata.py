@@ -102,6 +102,23 @@ def metadata_errors(resource: Resource, metadata: JsonObject) -> list[FieldError
     return errors
 
 
+def embedded_metadata_errors(metadata: JsonObject) -> list[FieldError]:
+    """What is wrong with the metadata of an object inside of another, which needs no name."""
+    errors: list[FieldError] = []
+    base, name, namespace = (metadata.get(field) or "" for field in ("generateName", "name", "namespace"))
+    if base:
+        errors += _named("metadata.generateName", base, prefix_problems("pathSegment", base))
+    if name:
+        errors += _named("metadata.name", name, name_problems("pathSegment", name))
+    if namespace:
+        errors += _named("metadata.namespace", namespace, name_problems("dnsLabel", namespace))
+    return [
+        *errors,
+        *_shared_errors(metadata),
+        *_finalizer_errors(metadata.get("finalizers") or (), qualified=False),
+    ]
+
+
 def changed_metadata_errors(metadata: JsonObject, stored: JsonObject) -> list[FieldError]:
     """What is wrong with the metadata of a changed object beside what `metadata_errors` finds."""
     errors: list[FieldError] = []
