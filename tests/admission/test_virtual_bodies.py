@@ -108,3 +108,15 @@ async def test_what_is_no_eviction_any_more_is_an_error_of_the_server(api: Api) 
         reply = await api.post(f"{CORE}/pods/p/eviction", body)
     assert reply.code == 500 and reply.message.startswith("Internal error occurred: json: cannot unmarshal")
     assert (await api.get(f"{CORE}/pods/p")).code == 200
+
+
+async def test_a_webhook_shortens_a_token(api: Api) -> None:
+    await api.post(f"{CORE}/serviceaccounts", {"metadata": {"name": "s"}})
+    shorter = {"op": "replace", "path": "/spec/expirationSeconds", "value": 601}
+    async with hook_server(patching(shorter)) as hooks:
+        rules = [rule("", "serviceaccounts/token")]
+        await put_in_force(api, webhooks("Mutating", webhook(hooks.url, rules=rules)))
+        reply = await api.post(f"{CORE}/serviceaccounts/s/token", {"spec": {"audiences": ["a"]}})
+    assert (reply.code, reply.body["spec"]["expirationSeconds"]) == (201, 601)
+    asked = hooks.requests[0]["object"]["spec"]
+    assert (asked["audiences"], asked["expirationSeconds"]) == (["a"], 3600)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import orjson
@@ -17,6 +18,7 @@ from kinepy_server.request import Request
 from kinepy_server.resources.resource import JsonObject, Resource
 from kinepy_server.response import Response
 from kinepy_server.wire.body import decode_options
+from kinepy_server.writes.review import ActionReview
 
 _GROUP, _KIND = "authentication.k8s.io", "TokenRequest"
 SECONDS_MIN, SECONDS_MAX, SECONDS_DEFAULT = 600, 1 << 32, 3600
@@ -28,11 +30,21 @@ async def handle_create_token(context: Context, request: Request, resource: Reso
     _, accepted = single_view(context, request, resource)
     content_type = request.headers.get("content-type", "")
     asked = decode_options(request.body, content_type=content_type, schema="authentication.v1.TokenRequest")
+    spec = asked["spec"] = asked.get("spec") or {}
+    if spec.get("expirationSeconds") is None:
+        spec["expirationSeconds"] = SECONDS_DEFAULT
+    review = ActionReview(
+        context,
+        request,
+        resource,
+        dry_run=False,
+        schema=f"authentication.v1.{_KIND}",
+        kind=(_GROUP, "v1", _KIND),
+    )
+    asked = await review.judged("CREATE", asked, check=partial(_check_address, request))
     metadata, spec = asked.get("metadata") or {}, asked.get("spec") or {}
-    _check_address(request, metadata)
     account = await _account(context, request, resource, uid=metadata.get("uid", ""))
-    seconds = spec.get("expirationSeconds")
-    seconds = SECONDS_DEFAULT if seconds is None else seconds
+    seconds = spec.get("expirationSeconds", SECONDS_DEFAULT)
     _check_seconds(seconds)
     reference = spec.get("boundObjectRef")
     bound = await _Binder(context, request).bound(reference) if reference is not None else {}
@@ -74,7 +86,8 @@ async def _account(context: Context, request: Request, resource: Resource, *, ui
     return metadata
 
 
-def _check_address(request: Request, metadata: JsonObject) -> None:
+def _check_address(request: Request, asked: JsonObject) -> None:
+    metadata = asked.get("metadata") or {}
     for field, url in (("name", request.name), ("namespace", request.namespace)):
         given = metadata.get(field)
         if given and given != url:
