@@ -76,6 +76,7 @@ class Authority:
         *organizations: str,
         until: timedelta = DAY,
         purpose: x509.ObjectIdentifier = ExtendedKeyUsageOID.CLIENT_AUTH,
+        host: str = "",
         above: tuple[x509.Certificate, ...] = (),
     ) -> Shown:
         """A client's certificate that ends `until` from now."""
@@ -87,6 +88,7 @@ class Authority:
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
             .add_extension(usage(signs_certificates=False), critical=True)
             .add_extension(x509.ExtendedKeyUsage([purpose]), critical=False)
+            .add_extension(x509.SubjectAlternativeName([x509.DNSName(host or "nobody")]), critical=False)
             .sign(self.key, hashes.SHA256())
         )
         return Shown(key, (signed, *above))

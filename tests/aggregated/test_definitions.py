@@ -84,6 +84,7 @@ def test_what_is_missing_is_said_in_one_line(host: ServerProcess, tmp_path: Path
         behind_options(host, empty): "there is no CustomResourceDefinition in",
         (*behind, "--insecure"): "leave --insecure out",
         (*behind, "--controllers", "namespaces"): "leave --controllers out",
+        (*behind, "--authorization-mode", "AlwaysAllow"): "leave --authorization-mode out",
         (*behind, "--requestheader-allowed-names", "a"): "give --requestheader-client-ca-file too",
         (*behind, "--requestheader-client-ca-file", str(empty)): "holds no certificate",
         ("--definitions", str(definitions)): "--definitions belongs to --aggregated",

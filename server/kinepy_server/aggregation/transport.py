@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from kinepy_server.aggregation.apiservice import ApiService
 from kinepy_server.aggregation.endpoints import Address
 from kinepy_server.aggregation.failures import Unreachable, Untrusted, words
+from kinepy_server.tls_client import client_tls
 
 if TYPE_CHECKING:
     import httpx
@@ -109,7 +110,7 @@ def _trust(service: ApiService) -> _Trust:
 
 def _tls(trust: _Trust, chain: str) -> ssl.SSLContext:
     try:
-        tls = ssl.create_default_context(cadata=trust.ca or None)
+        tls = client_tls(trust.ca)
     except ssl.SSLError:
         raise Untrusted("unable to load root certificates: unable to parse bytes as PEM block") from None
     if not trust.name:

@@ -31,6 +31,7 @@ def make_aggregation(
     definitions: Sequence[Path] | None = None,
     insecure: bool = False,
     controllers: str = "all",
+    authorization_mode: str = "RBAC",
     **request_header: Any,
 ) -> Aggregation | None:
     """Check the options; None for a server that stands alone. Raises `Problem`, `BadHostConfig`."""
@@ -46,6 +47,8 @@ def make_aggregation(
         raise Problem("--aggregated knows the front proxy by its certificate: leave --insecure out")
     if controllers not in ("all", "none"):
         raise Problem("with --aggregated the host's controllers do the work: leave --controllers out")
+    if authorization_mode != "RBAC":
+        raise Problem("with --aggregated the host decides who may do what: leave --authorization-mode out")
     from kinepy_server.auth.delegated.host_config import kubeconfig_host, pod_config
 
     host = pod_config(os.environ) if host_kubeconfig is None else kubeconfig_host(host_kubeconfig)

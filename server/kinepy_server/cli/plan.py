@@ -77,7 +77,9 @@ def make_plan(
         raise Problem("--tls-cert and --tls-key belong together: give both or neither")
     if authorization_mode not in MODES:
         raise Problem(f"there is no authorization mode {authorization_mode!r}: write {' or '.join(MODES)}")
-    aggregation = make_aggregation(**behind, insecure=insecure, controllers=controllers)
+    aggregation = make_aggregation(
+        **behind, insecure=insecure, controllers=controllers, authorization_mode=authorization_mode
+    )
     store_settings, server_settings = apply_settings(settings or ())
     store_settings = with_retention(store_settings, retention or ())
     if store_settings.witness_path is None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from kinepy_server.dynamic_admission.endpoint import Reachable
+from kinepy_server.tls_client import client_tls
 
 if TYPE_CHECKING:
     import httpx
@@ -76,4 +77,4 @@ def _client(ca: str) -> "httpx.AsyncClient":
 
 @lru_cache(maxsize=POOLS_MAX)
 def _tls(ca: str) -> ssl.SSLContext:
-    return ssl.create_default_context(cadata=ca or None)
+    return client_tls(ca)

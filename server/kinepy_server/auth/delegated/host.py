@@ -14,6 +14,7 @@ import orjson
 
 from kinepy.clock import Clock
 from kinepy_server.auth.delegated.host_config import BadHostConfig, HostConfig
+from kinepy_server.tls_client import client_tls
 from kinepy_server.version import GIT_VERSION
 
 JSON: Final = "application/json"
@@ -127,7 +128,7 @@ class Host:
 
 def _tls(config: HostConfig) -> ssl.SSLContext:
     try:
-        context = ssl.create_default_context(cadata=config.ca or None)
+        context = client_tls(config.ca)
         if config.unverified:
             context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         if config.certificate:
