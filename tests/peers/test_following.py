@@ -1,6 +1,7 @@
 """Watches and what they wait for: never for a clock, a full page or somebody else's transaction."""
 
 import asyncio
+import tracemalloc
 from dataclasses import replace
 
 import asyncpg
@@ -75,3 +76,23 @@ async def test_a_long_transaction_elsewhere_on_the_server_holds_up_nothing(
             assert [event.kv for event in await events_upto(watch, made[-1].mod_revision)] == made
             await writer.compact()
     await connection.close()
+
+
+async def test_a_watch_takes_a_long_history_page_by_page(shared_url: str) -> None:
+    forgetful = replace(FAST, ring_bytes_max=0, cache_bytes_max=1, page_rows_max=20)
+    async with checked_store(shared_url, forgetful) as store:
+        await asyncio.gather(*(store.put(b"/k/%d" % (n % 10), bytes(50_000)) for n in range(400)))
+        tracemalloc.start()
+        try:
+            async with store.watch(ALL, start=Revision(2)) as watch:
+                told = 0
+                async with asyncio.timeout(PATIENCE_S):
+                    while watch.progress < 401:
+                        batch = await watch.next(timeout_s=0.05)
+                        told += len(batch.events) if batch is not None else 0
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert told == 400
+    # Of 20 MB of history, with as much of what was before each change: a few pages of 2 MB at once.
+    assert peak < 10_000_000

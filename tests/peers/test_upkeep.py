@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 
 from kinepy import KeyRange, Revision, Store
-from kinepy.errors import KinepyError
+from kinepy.errors import Compacted, KinepyError
 from tests.backends import CreatePostgres
 from tests.contract.stores import FAST, checked_store
 
@@ -35,6 +35,18 @@ async def test_compaction_goes_on_after_it_has_failed(shared_url: str) -> None:
             last = await store.put(b"k", b"%d" % n)
         await until(lambda: store.compact_revision > 8)
         assert await store.get(b"k") == last
+
+
+async def test_a_quiet_store_is_compacted_too(shared_url: str) -> None:
+    # By age alone, and no more than a handful of changes.
+    by_age = replace(FAST, compaction_interval_s=0.02, retention=("0.05s",))
+    async with checked_store(shared_url, by_age) as store:
+        first = await store.put(b"k", b"first")
+        for value in (b"second", b"third"):
+            await store.put(b"k", value)
+        await until(lambda: store.compact_revision > first.mod_revision)
+        with pytest.raises(Compacted):
+            await store.get(b"k", at=first.mod_revision)
 
 
 async def change(url: str, statement: str) -> None:
