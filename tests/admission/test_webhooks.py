@@ -4,7 +4,7 @@ import pytest
 
 from tests.admission.hooks import Answer, allow, deny, hook_server, patching
 from tests.admission.objects import Json, put_in_force, webhook, webhooks
-from tests.http.writing import CONFIGMAPS, Api, configmap
+from tests.http.writing import CONFIGMAPS, CORE, Api, configmap
 
 ADD_B: Json = {"op": "add", "path": "/data/b", "value": "added"}
 
@@ -178,3 +178,20 @@ async def test_a_rule_for_another_version_sees_the_write_in_that_version(api: Ap
     assert request["object"]["apiVersion"] == "autoscaling/v2"
     assert (request["resource"]["version"], request["requestResource"]["version"]) == ("v2", "v1")
     assert (reply.body["apiVersion"], reply.body["spec"]["maxReplicas"]) == ("autoscaling/v1", 7)
+
+
+async def test_containers_that_a_webhook_adds_get_their_limits(api: Api) -> None:
+    limits = {"type": "Container", "default": {"cpu": "1"}, "max": {"cpu": "2"}}
+    await api.post(f"{CORE}/limitranges", {"metadata": {"name": "l"}, "spec": {"limits": [limits]}})
+    rules = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"], "resources": ["pods"]}]
+    side: Json = {"name": "side", "image": "side"}
+    large = {**side, "resources": {"limits": {"cpu": "5"}}}
+    pod: Json = {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "x", "image": "x"}]}}
+    async with hook_server(patching({"op": "add", "path": "/spec/containers/-", "value": side})) as hooks:
+        await put_in_force(api, webhooks("Mutating", webhook(hooks.url, rules=rules)))
+        created = await api.post(f"{CORE}/pods", pod)
+        hooks.answer = patching({"op": "add", "path": "/spec/containers/-", "value": large})
+        refused = await api.post(f"{CORE}/pods", {**pod, "metadata": {"name": "q"}})
+    assert [one["resources"]["limits"] for one in created.body["spec"]["containers"]] == [{"cpu": "1"}] * 2
+    why = "maximum cpu usage per Container is 2, but limit is 5"
+    assert (refused.code, refused.message) == (403, f'pods "q" is forbidden: {why}')

@@ -28,6 +28,11 @@ PLUGINS: Mapping[str, Sequence[Plugin]] = {
 """By key prefix of the resource, in the order in which they are asked."""
 
 
+def has_plugins(resource: Resource) -> bool:
+    """Whether any plugin looks at new objects of a resource."""
+    return resource.key_prefix in PLUGINS
+
+
 async def admission_of(context: Context, resource: Resource, obj: JsonObject) -> Admit | None:
     """What is done with a new object, whose namespace is settled; None for most resources."""
     plugins = PLUGINS.get(resource.key_prefix)

@@ -1,5 +1,8 @@
 """All that is asked about a write, in the original's order: what may change the object, then what judges it."""
 
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
 import orjson
 
 from kinepy_server.context import Context
@@ -9,6 +12,9 @@ from kinepy_server.dynamic_admission.mutating import Mutations
 from kinepy_server.dynamic_admission.policies import check_policies
 from kinepy_server.dynamic_admission.webhooks import Webhooks
 from kinepy_server.resources.resource import JsonObject
+
+BuiltIn: TypeAlias = Callable[[JsonObject], Awaitable[JsonObject]]
+"""What built-in plugins, which were asked before, make of an object that has changed since."""
 
 
 class Chain:
@@ -22,13 +28,15 @@ class Chain:
         *,
         namespace: JsonObject | None,
         warnings: list[str],
+        built_in: BuiltIn | None = None,
     ) -> None:
-        self._context, self._configuration = context, configuration
+        self._context, self._configuration, self._built_in = context, configuration, built_in
         self._attributes, self._namespace, self._warnings = attributes, namespace, warnings
         self._webhooks = Webhooks(context, attributes, namespace=namespace, warnings=warnings)
 
     async def mutate(self) -> bool:
-        """Policies, then webhooks; a second round for who asks for one, if anything changed. Whether it did."""
+        """Policies, then webhooks; if anything changed, what is built in, and a second round for who asks for one.
+        Whether anything did."""
         configuration, attributes, webhooks = self._configuration, self._attributes, self._webhooks
         policies = configuration.mutating_policies if attributes.new is not None else ()
         if not policies and not configuration.mutating:
@@ -37,6 +45,8 @@ class Chain:
         mutations = Mutations(self._context, attributes, namespace=self._namespace)
         worked = await mutations.round(policies)
         if await webhooks.round(configuration.mutating) or worked:
+            if self._built_in is not None and attributes.new is not None:
+                attributes.new = await self._built_in(attributes.new)
             mutations.reinvocation.begin_second(attributes.new)
             await mutations.round(policies)
             webhooks.reinvocation.begin_second(attributes.new)

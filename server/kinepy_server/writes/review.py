@@ -1,10 +1,12 @@
 """Webhooks and policies have their say about a write between its preparation and its commit."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import orjson
 
 from kinepy import KeyValue, Revision
+from kinepy_server.admission import admission_of, has_plugins
 from kinepy_server.context import Context
 from kinepy_server.dynamic_admission.attributes import Attributes
 from kinepy_server.dynamic_admission.extensions import OWN_GROUP
@@ -17,6 +19,9 @@ from kinepy_server.schema.decode import DecodeError
 from kinepy_server.wire.body import decode_value
 from kinepy_server.writes.outcome import Decision, Remove, Write
 from kinepy_server.writes.prepare import prepare_again
+
+if TYPE_CHECKING:
+    from kinepy_server.dynamic_admission.chain import BuiltIn
 
 _NAMESPACES = "/registry/namespaces"
 _KINDS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
@@ -40,6 +45,7 @@ async def judge(
     attributes: Attributes,
     *,
     warnings: list[str],
+    built_in: "BuiltIn | None" = None,
     between: Callable[[], None] | None = None,
 ) -> bool:
     """Ask webhooks and policies; whether any has changed the object. Raises their refusal.
@@ -53,7 +59,9 @@ async def judge(
     from kinepy_server.dynamic_admission.chain import Chain
 
     namespace = await _namespace(context, attributes)
-    chain = Chain(context, configuration, attributes, namespace=namespace, warnings=warnings)
+    chain = Chain(
+        context, configuration, attributes, namespace=namespace, warnings=warnings, built_in=built_in
+    )
     changed = await chain.mutate()
     if between is not None:
         between()
@@ -182,7 +190,21 @@ class Review:
         )
 
     async def _judged(self, attributes: Attributes) -> bool:
-        return await judge(self._context, attributes, warnings=self._request.warnings)
+        again = attributes.operation == "CREATE" and has_plugins(self._resource)
+        built_in = self._built_in if again else None
+        return await judge(self._context, attributes, warnings=self._request.warnings, built_in=built_in)
+
+    async def _built_in(self, changed: JsonObject) -> JsonObject:
+        """The object after built-in plugins have seen what it is now, such as containers that were added."""
+        try:
+            obj = decode_value(self._resource, self._context.registry, changed)[0]
+        except DecodeError as error:
+            raise internal_error(str(error)) from None
+        self._resource.strategy.default(obj)
+        admit = await admission_of(self._context, self._resource, obj)
+        if admit is not None:
+            admit(obj)
+        return obj
 
     def _decoded(self, value: bytes, kv: KeyValue | None) -> JsonObject:
         revision = Revision(0) if kv is None else kv.mod_revision
