@@ -3,7 +3,7 @@
 import pytest
 
 from kinepy.clock import SystemClock
-from kinepy_server.auth.delegated.authenticator import proxied_user
+from kinepy_server.auth.delegated.authenticator import NamedUsers
 from kinepy_server.auth.delegated.trust import (
     BadTrust,
     Bundle,
@@ -108,8 +108,12 @@ def test_the_host_says_names_as_lists_of_json() -> None:
 
 
 def told(*headers: tuple[str, str], said: RequestHeader = HERE) -> User | None:
-    """Whom headers name."""
-    return proxied_user(said, [(name.lower().encode(), value.encode()) for name, value in headers])
+    """Whom headers name, the first time and the second."""
+    raw = [(name.lower().encode(), value.encode()) for name, value in (*headers, ("Accept", "*/*"))]
+    users = NamedUsers(said)
+    first, again = users.user(raw), users.user(raw)
+    assert first is again
+    return first
 
 
 def test_the_first_header_with_a_name_names_the_user() -> None:

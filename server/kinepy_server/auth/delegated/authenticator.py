@@ -18,6 +18,7 @@ from kinepy_server.auth.user import ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, U
 from kinepy_server.seams import CLIENT_CERTIFICATE, Scope
 
 JUDGED_MAX: Final = 1000
+NAMED_MAX: Final = 10_000
 JUDGED_AGAIN_US: Final = 10_000_000
 
 RawHeaders = Sequence[tuple[bytes, bytes]]
@@ -37,6 +38,7 @@ class DelegatedAuthenticator:
     def __init__(self, trust: Trust, tokens: ReviewedTokens, own: TokenUsers, *, clock: Clock) -> None:
         self._trust, self._tokens, self._own, self._clock = trust, tokens, own, clock
         self._seen: dict[tuple[bytes, ...], _Seen] = {}
+        self._named = NamedUsers(trust.request_header)
 
     def __call__(self, headers: Mapping[str, str], scope: Scope) -> "User | Awaitable[User | None] | None":
         """The user of a request; None when its credentials are wrong. To be awaited where the host is asked."""
@@ -44,7 +46,10 @@ class DelegatedAuthenticator:
         judged = self._judge(shown) if shown is not None else None
         if judged is not None:
             if judged.front_proxy:
-                user = proxied_user(self._trust.request_header, scope["headers"])
+                said = self._trust.request_header
+                if self._named.said is not said:
+                    self._named = NamedUsers(said)
+                user = self._named.user(scope["headers"])
                 if user is not None:
                     return user
             if judged.user is not None:
@@ -74,6 +79,30 @@ class DelegatedAuthenticator:
         return judged
 
 
+class NamedUsers:
+    """The users that front proxies have named lately: nearly every request names one of them."""
+
+    def __init__(self, said: RequestHeader) -> None:
+        self.said = said
+        self._names = frozenset(
+            map(_wanted, (*said.username_headers, *said.uid_headers, *said.group_headers))
+        )
+        self._prefixes = tuple(map(_wanted, said.extra_prefixes))
+        self._known: dict[tuple[tuple[bytes, bytes], ...], User | None] = {}
+
+    def user(self, headers: RawHeaders) -> User | None:
+        """The user of a request; None when none is named."""
+        names, prefixes = self._names, self._prefixes
+        telling = tuple([one for one in headers if one[0] in names or one[0].startswith(prefixes)])
+        try:
+            return self._known[telling]
+        except KeyError:
+            if len(self._known) >= NAMED_MAX:
+                self._known.clear()
+            user = self._known[telling] = proxied_user(self.said, telling)
+            return user
+
+
 def proxied_user(said: RequestHeader, headers: RawHeaders) -> User | None:
     """The user that a trusted front proxy names; None when it names none.
 
@@ -89,8 +118,13 @@ def proxied_user(said: RequestHeader, headers: RawHeaders) -> User | None:
     return User(name, tuple(groups), _first(headers, said.uid_headers), extra)
 
 
+def _wanted(name: str) -> bytes:
+    """The name of a header as requests have it."""
+    return name.strip().lower().encode("latin-1", "replace")
+
+
 def _values(headers: RawHeaders, name: str) -> list[str]:
-    wanted = name.strip().lower().encode("latin-1", "replace")
+    wanted = _wanted(name)
     return [_text(value) for header, value in headers if header == wanted]
 
 
@@ -110,7 +144,7 @@ def _first(headers: RawHeaders, names: Sequence[str]) -> str:
 def _extra(headers: RawHeaders, prefixes: Sequence[str]) -> Mapping[str, Sequence[str]]:
     found: dict[str, Any] = {}
     for prefix in prefixes:
-        wanted = prefix.strip().lower().encode("latin-1", "replace")
+        wanted = _wanted(prefix)
         for header, value in headers:
             if header.startswith(wanted):
                 found.setdefault(_unescaped(header[len(wanted) :]), []).append(_text(value))
