@@ -23,6 +23,10 @@ MALFORMED = _refusal("400 Bad Request")
 NO_HOST = _refusal("400 Bad Request: missing required Host header")
 MANY_HOSTS = _refusal("400 Bad Request: too many Host headers")
 OTHER_VERSION = _refusal("505 HTTP Version Not Supported: unsupported protocol version")
+OPTIONS_OF_ALL = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+"""To a question about the server as a whole, whoever asks."""
+PARSED_URL_BYTES_MAX = 65_535
+"""The parser of URLs takes no longer ones. What makes them longer is the query, which is none of its affair."""
 
 # The parser refuses methods that it does not know; the API answers 405, as it does to this one of no meaning.
 KNOWN_METHODS = frozenset(
@@ -110,12 +114,19 @@ class BoundedHttpProtocol(HttpToolsProtocol):
             if name == b"host":
                 hosts += 1
         refusal = refusal_of(self.parser.get_http_version(), hosts)
+        if refusal is None and self.url == b"*" and self.parser.get_method() == b"OPTIONS":
+            refusal = OPTIONS_OF_ALL
         if refusal is not None:
             self._refused = True
             self._end(refusal)
             return
+        query = b""
+        if len(self.url) > PARSED_URL_BYTES_MAX:
+            self.url, _, query = self.url.partition(b"?")
         super().on_headers_complete()
         cast(dict[str, Any], self.scope)[CONNECTION] = self
+        if query:
+            self.scope["query_string"] = query
         if self._certificate is not None:
             # The key is ours, not one of ASGI.
             cast(dict[str, Any], self.scope)[CLIENT_CERTIFICATE] = self._certificate
@@ -138,6 +149,19 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         """Go on as a WebSocket, unless the request was refused."""
         if not self._refused:
             super().handle_websocket_upgrade()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no request, or the body of none; requests before it are answered, with nothing after them."""
+        self._refused = True
+        cycle = self.cycle
+        if cycle is None or cycle.response_complete:
+            self._end(MALFORMED)
+        elif not cycle.more_body:
+            cycle.keep_alive = False
+        else:
+            if not (cycle.response_started or self.pipeline):
+                self.transport.write(MALFORMED)
+            self.transport.close()
 
     def gone(self) -> bool:
         """Whether the client is gone."""

@@ -108,6 +108,7 @@ def test_an_odd_address_is_answered_as_the_original_does(kinepy_server: Server, 
         "http://elsewhere/api/v1/namespaces/default",
         "/api/v1/namespaces?limit=1;x=2&labelSelector=%zz",
         "/api/v1/namespaces/default?" + "x" * 60_000,
+        "/api/v1/namespaces?labelSelector=" + "!a," * 100_000 + "!b",
     ],
     ids=lambda target: str(target)[:60],
 )
@@ -181,7 +182,8 @@ def test_a_request_of_unclear_length_is_refused_and_nothing_behind_it_is_served(
     kinepy_server: Server, request_: bytes
 ) -> None:
     (answer,) = answers(kinepy_server.url, request_ + NEXT)
-    assert answer.code == 400
+    assert (answer.code, answer.body) == (400, b"400 Bad Request")
+    assert answer.head.splitlines()[1:] == [b"Content-Type: text/plain; charset=utf-8", b"Connection: close"]
     assert httpx.get(f"{kinepy_server.url}{MAPS}/smuggled", trust_env=False).status_code == 404
 
 
@@ -203,6 +205,23 @@ def test_a_request_of_clear_length_ends_where_it_says(kinepy_server: Server, req
         assert (second.code, json.loads(second.body)["major"]) == (200, "1")
     finally:
         httpx.delete(f"{kinepy_server.url}{MAPS}/smuggled", trust_env=False)
+
+
+def test_what_came_before_something_that_is_no_request_is_answered(kinepy_server: Server) -> None:
+    create = POST + SIZE + b"\r\n" + BODY
+    try:
+        first, second = answers(
+            kinepy_server.url, NEXT.replace(b"Connection: close\r\n", b"") + create + b"\x00" * 9
+        )
+        assert (first.code, second.code) == (200, 201)
+    finally:
+        httpx.delete(f"{kinepy_server.url}{MAPS}/smuggled", trust_env=False)
+
+
+def test_the_options_of_the_whole_server_are_none(kinepy_server: Server) -> None:
+    (answer,) = answers(kinepy_server.url, b"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert (answer.code, answer.body) == (200, b"")
+    assert b"Content-Length: 0" in answer.head
 
 
 def test_an_offer_of_http_2_is_declined_and_the_connection_goes_on(kinepy_server: Server) -> None:
