@@ -19,9 +19,11 @@ from tests.admission.objects import (
     webhook,
     webhooks,
 )
+from tests.custom.definitions import WIDGETS, Crds, spec_schema, version, widget
 from tests.http.writing import CONFIGMAPS, CORE, Api, configmap
 
 LABEL = applying('Object{metadata: Object.metadata{labels: {"seen": request.operation}}}')
+LIST: Json = {"type": "array", "items": {"type": "string"}}
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
 DEPLOYMENTS_RULE: Json = {
     "apiGroups": ["apps"],
@@ -331,3 +333,61 @@ async def test_a_policy_that_could_not_work_is_refused(api: Api, spec: Json, fie
     reply = await api.post(f"{GROUP}/mutatingadmissionpolicies", body)
     causes = [(cause["field"], cause["message"]) for cause in reply.body["details"]["causes"]]
     assert (reply.code, causes[0]) == (422, (field, text))
+
+
+async def test_custom_objects_are_changed_by_their_schema(api: Api) -> None:
+    rule = {
+        "apiGroups": ["example.com"],
+        "apiVersions": ["v1"],
+        "operations": ["CREATE"],
+        "resources": ["widgets"],
+    }
+    keyed: Json = {
+        "type": "object",
+        "properties": {"k": {"type": "string"}, "v": {"type": "integer"}},
+        "required": ["k"],
+    }
+    parts = {
+        "type": "array",
+        "items": keyed,
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["k"],
+    }
+    schema = spec_schema(parts=parts, size={"type": "integer", "default": 7}, flat=LIST)
+    await Crds(api).define(version(schema=schema))
+    change = applying(
+        """Object{spec: Object.spec{parts: [Object.spec.parts{k: "a", v: object.spec.size}]}}"""
+    )
+    flat = applying("Object{spec: Object.spec{flat: ['x']}}")
+    match = {"resourceRules": [rule]}
+    await put_in_force(api, mutating(mutations=[change], matchConstraints=match), mutating_binding())
+    made = await api.post(WIDGETS, widget(spec={"parts": [{"k": "b"}, {"k": "a"}]}))
+    assert made.body["spec"] == {"parts": [{"k": "b"}, {"k": "a", "v": 7}], "size": 7}
+    await put_in_force(
+        api, mutating("flat", [flat], matchConstraints=match), mutating_binding("flat", "flat")
+    )
+    refused = await api.post(WIDGETS, widget("x", spec={}))
+    assert refused.message.endswith("may not mutate atomic arrays, maps or structs: .spec.flat")
+
+
+async def test_deletions_are_left_alone(api: Api) -> None:
+    everything = {**CONFIGMAPS_RULE, "operations": ["*"]}
+    broken = operating('[JSONPatch{op: "remove", path: "/data/none/none"}]')
+    await api.post(CONFIGMAPS, configmap())
+    match = {"resourceRules": [everything]}
+    await put_in_force(api, mutating(mutations=[broken], matchConstraints=match), mutating_binding())
+    assert (await api.patch(f"{CONFIGMAPS}/a", {"data": {"a": "1"}})).code == 403
+    assert (await api.delete(f"{CONFIGMAPS}/a")).code == 200
+
+
+async def test_long_mutations_are_evaluated_to_their_end_or_their_bound(api: Api) -> None:
+    def size(outer: int) -> Json:
+        long = f"lists.range({outer}).all(a, lists.range(200).all(b, a + b >= 0))"
+        return applying(f"Object{{metadata: Object.metadata{{labels: {{'long': string({long})}}}}}}")
+
+    await put_in_force(api, mutating(mutations=[size(200)]), mutating_binding())
+    assert (await api.post(CONFIGMAPS, configmap())).body["metadata"]["labels"] == {"long": "true"}
+    await put_in_force(api, mutating("n", [size(2000)]), mutating_binding("n", "n"))
+    reply = await api.post(CONFIGMAPS, configmap("b"))
+    assert reply.code == 403
+    assert reply.message.endswith("resulted in error: operation cancelled: actual cost limit exceeded")

@@ -2,10 +2,12 @@
 
 import pytest
 
-from tests.admission.objects import GROUP, Json, binding, policy, put_in_force
+from tests.admission.objects import CONFIGMAPS_RULE, GROUP, Json, binding, policy, put_in_force
 from tests.http.writing import CONFIGMAPS, Api, configmap
 
 SMALL = {"expression": "size(object.data) < 2"}
+REASON = "authorizer.path('/').check('get').reason()"
+LONG = "lists.range(250).all(a, lists.range(180).all(b, a + b >= 0))"
 DENIED = "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: "
 
 
@@ -184,3 +186,112 @@ async def test_an_eviction_is_judged(api: Api) -> None:
     eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "p"}}
     assert (await api.post(f"{pods}/p/eviction", eviction)).code == 422
     assert (await api.get(f"{pods}/p")).code == 200
+
+
+async def test_variables_have_the_types_of_their_expressions(api: Api) -> None:
+    spec: Json = {"variables": [{"name": "small", "expression": "size(object.data) < 2"}]}
+    await put_in_force(api, policy(validations=[{"expression": "variables.small"}], **spec), binding())
+    assert (await api.post(CONFIGMAPS, configmap(data={"a": "1", "b": "2"}))).code == 422
+    assert (await api.post(CONFIGMAPS, configmap(data={"a": "1"}))).code == 201
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        (
+            {"variables": [{"name": "x", "expression": "object.nothing"}],
+             "validations": [{"expression": "variables.x == 1"}]},
+            "expression 'variables.x == 1' resulted in error: composited variable \"x\" fails to evaluate: no such"
+            " key: nothing",
+        ),
+        (
+            {"matchConditions": [{"name": "c", "expression": "object.nothing == 1"},
+                                 {"name": "d", "expression": "object.none == 1"}],
+             "validations": [{"expression": "true"}]},
+            "[expression 'object.nothing == 1' resulted in error: no such key: nothing, expression"
+            " 'object.none == 1' resulted in error: no such key: none]",
+        ),
+        (
+            {"variables": [{"name": f"v{index}", "expression": LONG} for index in range(30)],
+             "validations": [{"expression": " && ".join(f"variables.v{index}" for index in range(30))}]},
+            "validation failed due to running out of cost budget, no further validation rules will be run",
+        ),
+    ],
+)  # fmt: skip
+async def test_what_fails_inside_is_told(api: Api, spec: Json, why: str) -> None:
+    await put_in_force(api, policy(**spec), binding())
+    reply = await api.post(CONFIGMAPS, configmap())
+    assert (reply.code, reply.message) == (422, f'configmaps "a" is forbidden: {DENIED}{why}')
+
+
+async def test_rights_are_asked_for_also_by_long_evaluations(api: Api) -> None:
+    asks = "authorizer.requestResource.check('create').allowed()"
+    rule = {"expression": f"lists.range(200).all(a, lists.range(100).all(b, a + b >= 0)) && !{asks}"}
+    await put_in_force(api, policy(validations=[rule]), binding())
+    reply = await api.post(CONFIGMAPS, configmap())
+    assert reply.code == 422 and "failed expression" in reply.message
+
+
+@pytest.mark.parametrize(
+    ("spec", "field", "text"),
+    [
+        (
+            {"validations": []},
+            "spec.validations",
+            "Required value: validations or auditAnnotations must contain at least one item",
+        ),
+        (
+            {"validations": [{"expression": "object.a"}]},
+            "spec.validations[0].expression",
+            'Invalid value: "object.a": must evaluate to bool but got dyn',
+        ),
+        (
+            {"validations": [{"expression": "variables.none"}]},
+            "spec.validations[0].expression",
+            'Invalid value: "variables.none": compilation failed: ERROR: <input>:1:10: undefined field \'none\'\n'
+            " | variables.none\n | .........^",
+        ),
+        (
+            {"validations": [{"expression": "true", "messageExpression": REASON}]},
+            "spec.validations[0].messageExpression",
+            "Invalid value: \"authorizer.path('/').check('get').reason()\": compilation failed: ERROR: <input>:1:1:"
+            " undeclared reference to 'authorizer' (in container '')",
+        ),
+        (
+            {"matchConstraints": {"resourceRules": [{**CONFIGMAPS_RULE, "resources": ["*", "pods"]}]}},
+            "spec.matchConstraints.resourceRules[0].resources",
+            'Invalid value: ["*","pods"]: if \'*\' is present, must not specify other resources without subresources',
+        ),
+        ({"matchConstraints": {}}, "spec.matchConstraints.resourceRules", "Required value"),
+        ({"paramKind": {"apiVersion": "v1"}}, "spec.paramKind.kind", "Required value"),
+        (
+            {"matchConditions": [{"name": "c", "expression": "true"}, {"name": "c", "expression": "true"}]},
+            "spec.matchConditions[1].name",
+            'Duplicate value: "c"',
+        ),
+    ],
+)  # fmt: skip
+async def test_a_policy_that_could_not_work_is_refused(api: Api, spec: Json, field: str, text: str) -> None:
+    body = policy(validations=[SMALL])
+    body["spec"] |= spec
+    reply = await api.post(f"{GROUP}/validatingadmissionpolicies", body)
+    cause = reply.body["details"]["causes"][0]
+    assert (reply.code, cause["field"]) == (422, field) and cause["message"].startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("spec", "field", "text"),
+    [
+        ({"policyName": "B!"}, "spec.policyName", 'Invalid value: "B!"'),
+        ({"paramRef": {}}, "spec.paramRef", "Required value: one of name or selector must be specified"),
+        ({"paramRef": {"name": "x"}}, "spec.paramRef.parameterNotFoundAction", "Required value"),
+        ({"validationActions": ["Deny", "Warn"]}, "spec.validationActions", 'Invalid value: ["Deny","Warn"]: must not'),
+        ({"validationActions": []}, "spec.validationActions", "Required value: at least one validation action"),
+    ],
+)  # fmt: skip
+async def test_a_binding_that_could_not_work_is_refused(api: Api, spec: Json, field: str, text: str) -> None:
+    body = binding()
+    body["spec"] |= spec
+    reply = await api.post(f"{GROUP}/validatingadmissionpolicybindings", body)
+    cause = reply.body["details"]["causes"][0]
+    assert (reply.code, cause["field"]) == (422, field) and cause["message"].startswith(text)

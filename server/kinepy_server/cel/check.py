@@ -144,7 +144,7 @@ class _Checker:
 
     def _call(self, node: Call, scope: Scope) -> Type:
         target = node.target
-        if isinstance(target, Ident) and target.name in NAMESPACES and target.name not in scope:
+        if isinstance(target, Ident) and self._is_namespace(target.name) and target.name not in scope:
             node.name, node.target, target = f"{target.name}.{node.name}", None, None
         formats = node.name == "format" and target is not None
         self._mixed += formats
@@ -156,6 +156,10 @@ class _Checker:
         if found is None:
             return self._problem(node.offset, f"undeclared reference to '{node.name}' (in container '')")
         return self._result(node, args, found)
+
+    def _is_namespace(self, name: str) -> bool:
+        # Where no operation of a patch can be made, nobody needs to write its path.
+        return name in NAMESPACES and (name != "jsonpatch" or self._made("JSONPatch") is not None)
 
     def _result(self, node: Call, args: Sequence[Type], overloads: Sequence[Overload]) -> Type:
         chosen, result = [], None
