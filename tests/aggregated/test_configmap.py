@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from kinepy_server.auth.delegated.said import Said
+from kinepy_server.auth.delegated.trust import Trust
 from tests.aggregated.authority import Authority
 from tests.aggregated.servers import WIDGETS, Behind, grant, refused_text, serve_behind
 from tests.patience import until
@@ -71,13 +73,13 @@ def test_the_host_says_which_certificates_users_have(own_host: ServerProcess, tm
             assert 'User "bob"' in refused_text(bob.get(WIDGETS))
 
 
-def test_what_cannot_be_understood_is_not_followed(own_host: ServerProcess, tmp_path: Path) -> None:
-    proxies = Authority("proxies")
-    said = HEADERS | {"requestheader-client-ca-file": proxies.pem}
-    say(own_host, said)
-    with serve_behind(own_host, tmp_path) as server:
-        behind = Behind(server, proxies.issue("proxy"))
-        say(own_host, said | {"requestheader-allowed-names": "nonsense"})
-        until(lambda: any("is not followed" in line for line in server.output))
-        with behind.proxied(tmp_path) as jane:
-            ok(jane.get(WIDGETS))
+def test_what_cannot_be_understood_is_not_followed(caplog: pytest.LogCaptureFixture) -> None:
+    said, trust, good = Said(None, None), Trust(), Authority("proxies")
+    said.learn(trust, {"data": HEADERS | {"requestheader-client-ca-file": good.pem}})
+    before = trust.request_header
+    users = {"client-ca-file": Authority("users").pem}
+    said.learn(trust, {"data": HEADERS | users | {"requestheader-allowed-names": "nonsense"}})
+    assert bool(trust.clients)
+    said.learn(trust, {"data": HEADERS | {"requestheader-client-ca-file": "nonsense"}})
+    assert trust.request_header is before and bool(trust.proxies)
+    assert [record.levelname for record in caplog.records] == ["ERROR", "ERROR"]

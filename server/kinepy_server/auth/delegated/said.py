@@ -1,7 +1,7 @@
 """What the host says of whom to trust: its ConfigMap, followed but for what was given instead."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -35,13 +35,17 @@ class Said:
     def learn(self, trust: Trust, configmap: Json) -> None:
         """Trust what the host says of the rest. What cannot be used is told, and what was said before holds."""
         data = configmap.get("data") or {}
-        try:
-            if self.request_header is None:
-                trust.follow_proxy(request_header_of(data))
-            if self.client_ca is None:
-                trust.follow_clients(data.get(CLIENT_CA, ""))
-        except BadTrust as error:
-            _log.error("the ConfigMap %s of the host is not followed: %s", CONFIGMAP, error)
+        if self.request_header is None:
+            _follow(lambda: trust.follow_proxy(request_header_of(data)))
+        if self.client_ca is None:
+            _follow(lambda: trust.follow_clients(data.get(CLIENT_CA, "")))
+
+
+def _follow(learn: Callable[[], None]) -> None:
+    try:
+        learn()
+    except BadTrust as error:
+        _log.error("the ConfigMap %s of the host is not followed: %s", CONFIGMAP, error)
 
 
 def trust_followers(host: Host, trust: Trust, said: Said) -> Sequence[Follower]:
