@@ -106,6 +106,20 @@ def test_int_or_string_may_be_spelled_out() -> None:
     assert {text for _, text in turned} == {"Forbidden: must be empty to be structural"}
 
 
+def test_a_default_obeys_the_rules_that_are_about_it() -> None:
+    rules = [{"rule": "self.a != 'bad'", "message": "not this one"}]
+    part = {
+        "type": "object",
+        "properties": {"a": {"type": "string", "maxLength": 9}},
+        "x-kubernetes-validations": rules,
+    }
+    told = [(".properties[p].default", "Invalid value: not this one")]
+    assert _errors({"type": "object", "properties": {"p": {**part, "default": {"a": "bad"}}}}) == told
+    assert _errors({"type": "object", "properties": {"p": {**part, "default": {"a": "good"}}}}) == []
+    inner = {"type": "object", "properties": {"p": part}, "default": {"p": {"a": "bad"}}}
+    assert _errors(inner) == [(".default.p", "Invalid value: not this one")]
+
+
 def test_what_validations_of_the_whole_object_speak_of_must_be_there() -> None:
     made = definition(version(schema={"type": "object", "oneOf": [{"properties": {"a": {"minLength": 1}}}]}))
     place = "spec.validation.openAPIV3Schema"

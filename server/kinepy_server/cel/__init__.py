@@ -36,6 +36,7 @@ __all__ = [
     "check_rules",
     "compile_expression",
     "compile_rules",
+    "value_errors",
 ]
 
 
@@ -55,6 +56,16 @@ def check_rules(
     from kinepy_server.cel.rule_checks import rule_errors
 
     return rule_errors(schema, path=path)
+
+
+def value_errors(schema: Mapping[str, Any], value: Any) -> list[FieldError]:
+    """What the rules of a part of a structural schema say of a value there, such as its default. Fields are named
+    from that part on; `<nil>` is the part itself."""
+    if not _has_rules(schema):
+        return []
+    from kinepy_server.cel.rules import part_rules
+
+    return part_rules(schema).validate(value)
 
 
 def _has_rules(schema: Mapping[str, Any]) -> bool:

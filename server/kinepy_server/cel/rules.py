@@ -78,6 +78,11 @@ def compiled_rules(schema: Schema) -> Rules:
     return Rules(_place(schema, root=True))
 
 
+def part_rules(schema: Schema) -> Rules:
+    """Compile the rules of a part of such a schema."""
+    return Rules(_place(schema))
+
+
 def _place(schema: Schema, *, root: bool = False) -> _Place:
     embedded = root or bool(schema.get("x-kubernetes-embedded-resource"))
     raw = schema.get(RULES) or ()

@@ -1,11 +1,12 @@
 """What a schema may say (CRD-10), beside being structural: types, lists, patterns, defaults."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import orjson
 
-from kinepy_server.cel import check_rules
+from kinepy_server.cel import check_rules, value_errors
 from kinepy_server.custom.structure_checks import structure_errors
 from kinepy_server.resources.checks.causes import (
     Key,
@@ -17,7 +18,7 @@ from kinepy_server.resources.checks.causes import (
     unsupported,
 )
 from kinepy_server.resources.resource import FieldError
-from kinepy_server.schema.structural_errors import Place, schema_errors
+from kinepy_server.schema.structural_errors import NOWHERE, Place, schema_errors
 from kinepy_server.schema.structural_prune import PRESERVES, pruner
 from kinepy_server.schema.text_formats import FORMATS, NUMBER_FORMATS
 
@@ -215,11 +216,20 @@ def _defaults(schema: Schema, path: Path) -> Iterator[FieldError]:
             prune(copy, "", None)
         if copy != default:
             yield invalid(here, default, "must not have unknown fields")
-        yield from schema_errors(schema, default, Place(path_text(here), ""))
+        errors = schema_errors(schema, default, Place(path_text(here), ""))
+        yield from errors or _unruled(schema, default, path_text(here))
     if isinstance(schema.get("items"), Mapping):
         yield from _defaults(schema["items"], (path, "items"))
     for name, inner in (schema.get("properties") or {}).items():
         yield from _defaults(inner, ((path, "properties"), Key(name)))
+
+
+def _unruled(schema: Schema, default: Any, place: str) -> Iterator[FieldError]:
+    """A default must obey the rules that are about it."""
+    for error in value_errors(schema, default):
+        inner = "" if error.field == NOWHERE else error.field
+        joint = "." if inner and not inner.startswith("[") else ""
+        yield replace(error, field=f"{place}{joint}{inner}")
 
 
 # --- warnings
