@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 from kinepy_server.cel.off_loop import AtOnce, patiently
 from kinepy_server.context import Context
@@ -23,11 +24,14 @@ async def check_policies(
 ) -> None:
     """Raise the first refusal; findings that are only to be told become warnings."""
     at_once = AtOnce()
+    known: tuple[Attributes | None, dict[str, Any]] = (None, {})
     async for one in invocations(context, policies, attributes, namespace=namespace):
         if one.problem:
             findings = one.policy.failed(one.problem)
         else:
-            values = values_of(one.seen, namespace=namespace, context=context) | {"params": one.params}
+            if one.seen is not known[0]:
+                known = one.seen, values_of(one.seen, namespace=namespace, context=context)
+            values = known[1] | {"params": one.params}
             findings = await patiently(partial(one.policy.findings, values), at_once)
         for finding in findings:
             _tell(one, finding, warnings=warnings)
