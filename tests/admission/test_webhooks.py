@@ -195,3 +195,17 @@ async def test_containers_that_a_webhook_adds_get_their_limits(api: Api) -> None
     assert [one["resources"]["limits"] for one in created.body["spec"]["containers"]] == [{"cpu": "1"}] * 2
     why = "maximum cpu usage per Container is 2, but limit is 5"
     assert (refused.code, refused.message) == (403, f'pods "q" is forbidden: {why}')
+
+
+async def test_managers_that_make_no_sense_are_put_back(api: Api) -> None:
+    odd = {"op": "replace", "path": "/metadata/managedFields/0/operation", "value": "Guess"}
+    async with hook_server(patching(odd, ADD_B)) as hooks:
+        await put_in_force(api, webhooks("Mutating", webhook(hooks.url)))
+        created = await api.post(CONFIGMAPS, configmap(data={"a": "1"}))
+    (entry,) = created.body["metadata"]["managedFields"]
+    assert (entry["operation"], created.body["data"]) == ("Update", {"a": "1", "b": "added"})
+    text = (
+        ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating"
+        " admission controller; please fix your requests: operation must be `Apply` or `Update`"
+    )
+    assert created.header("warning") == [f'299 - "{text}"']

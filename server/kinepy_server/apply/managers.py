@@ -82,6 +82,32 @@ def given_entries(given: Any, live: list[Entry], *, subresource: str) -> list[En
     return [entry for entry in read if entry["fieldsV1"]]
 
 
+def entries_problem(entries: Sequence[Any]) -> str:
+    """What is wrong with entries that others made; empty when nothing is. The text is the original's."""
+    for index, entry in enumerate(entries):
+        problem = _entry_problem(entry, index)
+        if problem:
+            return problem
+    return ""
+
+
+def _entry_problem(entry: Entry, index: int) -> str:
+    if entry.get("operation") not in _OPERATIONS:
+        return "operation must be `Apply` or `Update`"
+    if not entry.get("apiVersion"):
+        return "apiVersion must not be empty"
+    fields_type = entry.get("fieldsType")
+    if not fields_type:
+        return f"missing fieldsType in managed fields entry {index}"
+    if fields_type != FIELDS_TYPE:
+        return f'invalid fieldsType "{fields_type}" in managed fields entry {index}'
+    try:
+        read_fields(entry.get("fieldsV1"))
+    except ValueError as error:
+        return f"error decoding versioned set: error decoding set: {error}"
+    return ""
+
+
 def _read_entry(entry: Entry) -> Entry:
     if entry.get("operation") not in _OPERATIONS or entry.get("fieldsType") != FIELDS_TYPE:
         raise ValueError("no entry of managedFields")

@@ -7,6 +7,7 @@ import orjson
 
 from kinepy import KeyValue, Revision
 from kinepy_server.admission import admission_of, has_plugins
+from kinepy_server.apply.managers import entries_problem
 from kinepy_server.context import Context
 from kinepy_server.dynamic_admission.attributes import Attributes
 from kinepy_server.dynamic_admission.extensions import OWN_GROUP
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from kinepy_server.dynamic_admission.chain import BuiltIn
 
 _NAMESPACES = "/registry/namespaces"
+_BAD_MANAGERS = (
+    ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating"
+    " admission controller; please fix your requests"
+)
 _KINDS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
 
 
@@ -230,4 +235,13 @@ class Review:
         for name in ("uid", "creationTimestamp", "name", "namespace"):
             if name in prepared["metadata"]:
                 new["metadata"][name] = prepared["metadata"][name]
+        self._keep_managers(new["metadata"], prepared["metadata"])
         return prepare_again(self._resource, new, old, subresource=self._request.subresource)
+
+    def _keep_managers(self, changed: JsonObject, prepared: JsonObject) -> None:
+        """Managers of fields that make no sense any more are those from before."""
+        before, after = prepared.get("managedFields"), changed.get("managedFields") or ()
+        problem = entries_problem(after) if after != before else ""
+        if problem:
+            changed["managedFields"] = before
+            self._request.warnings.append(f"{_BAD_MANAGERS}: {problem}")
