@@ -97,8 +97,25 @@ def test_objects_are_named_for_their_place() -> None:
     )
 
 
+def test_numbers_without_end_are_no_json() -> None:
+    with pytest.raises(EvaluationError, match=r"json: unsupported value: \+Inf"):
+        as_json(value("Object{a: 1.0 / 0.0}"))
+
+
+def test_what_is_too_deep_is_no_json() -> None:
+    deep: Any = 1
+    for _ in range(1000):
+        deep = {"a": deep}
+    with pytest.raises(EvaluationError, match="exceeded max depth"):
+        as_json(value("Object{a: x}", x=deep))
+
+
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     max_leaves=20,
 )

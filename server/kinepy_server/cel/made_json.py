@@ -1,24 +1,37 @@
 """What expressions evaluate to, as JSON."""
 
 import base64
+import math
 from typing import Any
 
 from kinepy_server.cel.errors import EvaluationError
 from kinepy_server.cel.objects import MadeObject
 from kinepy_server.cel.values import Duration, Optional, Timestamp, UInt, name_of
+from kinepy_server.schema.go_json import TOO_DEEP, too_deep
+
+_NOT_FINITE = {math.inf: "+Inf", -math.inf: "-Inf"}
 
 
 def as_json(value: Any) -> Any:
-    """A value as JSON of its own, which shares nothing with it. Raises EvaluationError for what JSON does not have."""
+    """A value as JSON of its own, which shares nothing with it. Raises EvaluationError for what JSON does not have,
+    and for what is nested deeper than anything that is accepted."""
+    if isinstance(value, (dict, list)) and too_deep(value):
+        raise EvaluationError(TOO_DEEP)
+    return _json(value)
+
+
+def _json(value: Any) -> Any:
     kind = type(value)
+    if kind is float and not math.isfinite(value):
+        raise EvaluationError(f"json: unsupported value: {_NOT_FINITE.get(value, 'NaN')}")
     if value is None or kind in (bool, int, float, str):
         return value
     if isinstance(value, dict):
         return _object(value)
     if isinstance(value, list):
-        return [as_json(item) for item in value]
+        return [_json(item) for item in value]
     if kind is Optional:
-        return as_json(value.value) if value.present else None
+        return _json(value.value) if value.present else None
     if kind is UInt:
         return int(value)
     if kind is Duration or kind is Timestamp:
@@ -33,7 +46,7 @@ def _object(value: dict[Any, Any]) -> dict[str, Any]:
     for key, member in value.items():
         if type(key) is not str:
             raise EvaluationError(f'map key "{key}" is of type {name_of(key)}, not string')
-        found[key] = as_json(member)
+        found[key] = _json(member)
     return found
 
 
