@@ -84,11 +84,12 @@ class HookServer:
 
 
 @asynccontextmanager
-async def hook_server(answer: Answer) -> AsyncIterator[HookServer]:
+async def hook_server(answer: Answer, tls: ssl.SSLContext | None = None) -> AsyncIterator[HookServer]:
     """A running webhook server."""
     hooks = HookServer(answer)
-    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    tls.load_cert_chain(pki().chain)
+    if tls is None:
+        tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        tls.load_cert_chain(pki().chain)
     server = await asyncio.start_server(hooks.serve, "127.0.0.1", 0, ssl=tls)
     hooks.url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/hook"
     try:

@@ -3,6 +3,7 @@
 import asyncio
 import ssl
 import tempfile
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -47,7 +48,7 @@ class Transport:
 
     def __init__(self, identity: "ProxyIdentity") -> None:
         self._identity = identity
-        self._pools: dict[_Trust, httpx.AsyncClient] = {}
+        self._pools: OrderedDict[_Trust, httpx.AsyncClient] = OrderedDict()
         self._making = asyncio.Lock()
 
     async def send(self, service: ApiService, address: Address, message: Message) -> "httpx.Response":
@@ -79,13 +80,15 @@ class Transport:
     async def _pool(self, trust: _Trust) -> "httpx.AsyncClient":
         pool = self._pools.get(trust)
         if pool is not None:
+            self._pools.move_to_end(trust)
             return pool
         import httpx
 
         async with self._making:
             if trust not in self._pools:
                 if len(self._pools) >= _POOLS_MAX:
-                    await self.close()
+                    # The one that was not used for longest: most likely of certificates that are replaced.
+                    await self._pools.popitem(last=False)[1].aclose()
                 chain = (await self._identity.front_proxy()).chain
                 tls = await asyncio.to_thread(_tls, trust, chain)
                 limits = httpx.Limits(
@@ -98,7 +101,7 @@ class Transport:
 
     async def close(self) -> None:
         """Close all connections."""
-        pools, self._pools = self._pools, {}
+        pools, self._pools = self._pools, OrderedDict()
         for pool in pools.values():
             await pool.aclose()
 

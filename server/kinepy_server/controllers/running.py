@@ -13,6 +13,7 @@ from kinepy.errors import KinepyError, StoreClosed
 from kinepy_server.aggregation.checking import check_api_services
 from kinepy_server.aggregation.following import following_api_services
 from kinepy_server.aggregation.registering import register_api_services
+from kinepy_server.aggregation.resolver import Resolver
 from kinepy_server.aggregation.trust import keep_trust
 from kinepy_server.context import Context
 from kinepy_server.controllers.accounts import keep_default_accounts, publish_root_ca
@@ -73,6 +74,7 @@ async def running_controllers(context: Context, names: Collection[str]) -> Async
         return
     await make_bootstrap_objects(context)
     context.accounts_for_pods = ACCOUNTS in names
+    context.extensions.places = Resolver(context.store, clock=context.clock, random=context.random)
     async with (
         following_extensions(context.store, context.extensions),
         following_definitions(context) as serving,

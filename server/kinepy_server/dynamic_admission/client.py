@@ -4,10 +4,12 @@ import asyncio
 import ssl
 import zlib
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from kinepy_server.aggregation.endpoints import Unresolved
 from kinepy_server.dynamic_admission.endpoint import Reachable
 from kinepy_server.dynamic_admission.failures import (
     DEADLINE,
@@ -30,6 +32,8 @@ from kinepy_server.wire.json_text import parse_json
 if TYPE_CHECKING:
     import httpx
 
+    from kinepy_server.aggregation.resolver import Resolver
+
 __all__ = ["CallFailed", "Clients"]
 
 ANSWER_BYTES_MAX = 3 * 1024 * 1024
@@ -40,11 +44,21 @@ _GZIP = 31
 """The window of zlib that stands for gzip."""
 
 
+@dataclass(slots=True)
+class _Place:
+    """Where a call goes."""
+
+    url: str
+    headers: Mapping[str, str]
+    extensions: dict[str, Any] = field(default_factory=dict)
+
+
 class Clients:
     """Calls of webhooks. Each has one deadline for all of it, and its answer a largest size."""
 
-    def __init__(self) -> None:
-        self._pools = Pools()
+    def __init__(self, places: "Resolver | None" = None) -> None:
+        """`places` knows where Services lead to; what it does not know is looked up by its name in DNS."""
+        self._pools, self._places = Pools(), places
 
     async def ask(self, webhook: Webhook, request: Mapping[str, Any], *, mutating: bool) -> Mapping[str, Any]:
         """The response to an AdmissionReview's request. Raises CallFailed."""
@@ -77,11 +91,14 @@ class Clients:
         joint = "&" if "?" in webhook.url else "?"
         url = f"{webhook.url}{joint}timeout={webhook.timeout_s}s"
         before = f'{_FAILED}Post "{url}": '
+        place = await self._place(webhook, url)
         try:
             async with (
                 asyncio.timeout(webhook.timeout_s),
                 self._pools.taken(webhook) as client,
-                client.stream("POST", url, content=body, headers=_HEADERS) as answer,
+                client.stream(
+                    "POST", place.url, content=body, headers=place.headers, extensions=place.extensions
+                ) as answer,
             ):
                 before = f"{_FAILED}{_WHILE_READING}"
                 content = await _content(answer, answer_bytes_max)
@@ -90,7 +107,7 @@ class Clients:
         except BrokenOff as error:
             raise CallFailed(f"{before}{error}") from None
         except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError, OSError) as error:
-            raise CallFailed(f"{before}{no_connection(error, webhook.url)}") from None
+            raise CallFailed(f"{before}{no_connection(error, place.url)}") from None
         content_type = answer.headers.get("content-type", "")
         if not 200 <= answer.status_code < 300:
             raise CallFailed(f"{_FAILED}{refused_by(answer.status_code, content, content_type)}")
@@ -100,6 +117,20 @@ class Clients:
             )
             raise CallFailed(f"{_FAILED}{text}")
         return content
+
+    async def _place(self, webhook: Reachable, url: str) -> "_Place":
+        service = webhook.service
+        if service is None or self._places is None:
+            return _Place(url, _HEADERS)
+        try:
+            address = await self._places.resolve(service)
+        except Unresolved:
+            return _Place(url, _HEADERS)
+        name = f"{service.server_name}:{service.port}"
+        headers = {**_HEADERS, "host": name}
+        # The certificate is to be of the Service's name, wherever that leads to.
+        there = url.replace(f"https://{name}/", f"https://{address.netloc}/", 1)
+        return _Place(there, headers, {"sni_hostname": service.server_name})
 
     async def close(self) -> None:
         """Close all connections."""

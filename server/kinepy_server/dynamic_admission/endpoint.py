@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-_PORT = 443
+from kinepy_server.aggregation.apiservice import PORT, ServiceReference
 
 
 class Reachable(Protocol):
@@ -15,28 +15,32 @@ class Reachable(Protocol):
     url: str
     ca: str
     timeout_s: int
+    service: ServiceReference | None
 
 
 @dataclass(slots=True)
 class Endpoint:
-    """An address, the certificates to trust (the system's when empty), and how long to wait."""
+    """An address, the certificates to trust (the system's when empty), and how long to wait.
+
+    `service` is the Service that is named instead of an address; `url` is then made of its name.
+    """
 
     url: str
     ca: str
     timeout_s: int
+    service: ServiceReference | None = None
 
 
 def endpoint_of(client: Mapping[str, Any], *, timeout_s: int) -> Endpoint:
     """The endpoint that a clientConfig names."""
-    url = client.get("url") or _service_url(client.get("service") or {})
-    return Endpoint(url, _decoded(client.get("caBundle") or ""), timeout_s)
-
-
-def _service_url(service: Mapping[str, Any]) -> str:
-    """The address of a Service by its name, which must be resolvable where the server runs."""
-    host = f"{service.get('name', '')}.{service.get('namespace', '')}.svc"
-    path = service.get("path") or "/"
-    return f"https://{host}:{service.get('port') or _PORT}{path if path.startswith('/') else f'/{path}'}"
+    url, ca = client.get("url"), _decoded(client.get("caBundle") or "")
+    if url:
+        return Endpoint(url, ca, timeout_s)
+    named = client.get("service") or {}
+    service = ServiceReference(named.get("namespace", ""), named.get("name", ""), named.get("port") or PORT)
+    path = named.get("path") or "/"
+    url = f"https://{service.server_name}:{service.port}{path if path.startswith('/') else f'/{path}'}"
+    return Endpoint(url, ca, timeout_s, service)
 
 
 def _decoded(text: str) -> str:

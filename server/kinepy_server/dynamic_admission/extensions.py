@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from kinepy_server.aggregation.resolver import Resolver
     from kinepy_server.dynamic_admission.client import Clients
     from kinepy_server.dynamic_admission.configuration import Configuration
 
@@ -25,6 +26,8 @@ class Extensions:
     def __init__(self) -> None:
         self.configuration: Configuration | None = None
         """None when there are no webhooks and policies."""
+        self.places: Resolver | None = None
+        """Where Services lead to; names in DNS where it is None."""
         self._clients: Clients | None = None
 
     @property
@@ -34,7 +37,7 @@ class Extensions:
             # Most servers never ask a webhook.
             from kinepy_server.dynamic_admission.client import Clients
 
-            self._clients = Clients()
+            self._clients = Clients(self.places)
         return self._clients
 
     async def close(self) -> None:

@@ -27,4 +27,4 @@ class Webhook:
         """The version of the reviews that it understands."""
         self.again = spec.get("reinvocationPolicy") == "IfNeeded"
         endpoint = endpoint_of(spec.get("clientConfig") or {}, timeout_s=self.timeout_s)
-        self.url, self.ca = endpoint.url, endpoint.ca
+        self.url, self.ca, self.service = endpoint.url, endpoint.ca, endpoint.service
