@@ -21,6 +21,7 @@ from kinepy.log.continuity import Continuity
 from kinepy.log.floors import Floors, read_floors
 from kinepy.log.hub import Hub
 from kinepy.log.metrics import StoreMetrics
+from kinepy.log.pages import PageSize
 from kinepy.log.rows import event_of
 from kinepy.records import Event, KeyValue
 from kinepy.revision import FIRST_REVISION, Revision
@@ -94,6 +95,7 @@ class Tail:
         self._driver, self._state, self._hub = driver, state, hub
         self.continuity = continuity
         self._settings, self._clock, self._metrics = settings, clock, metrics
+        self._pages = PageSize(rows_max=settings.page_rows_max)
         self.floors = Floors({})
         self._floors_seen = clock.monotonic()
         self._target = Revision(0)
@@ -283,7 +285,7 @@ class Tail:
 
     async def _read_page(self) -> None:
         """Read and apply one page of revisions that others committed."""
-        after, limit = self.applied, self._settings.page_rows_max
+        after, limit = self.applied, self._pages.rows
         async with self._driver.read() as tx:
             upto = await tx.current()
             if upto < after:
@@ -297,6 +299,7 @@ class Tail:
             if after + 1 < floor or not is_dense(rows, after=after, upto=upto, cut=len(rows) >= limit):
                 await self._resync(tx, after)
                 return
+        self._pages.saw(len(rows), sum(len(entry.row.value or b"") for entry in rows))
         self._apply_rows(rows)
 
     def _apply_rows(self, rows: Sequence[HistoryRow]) -> None:

@@ -12,6 +12,7 @@ from kinepy.errors import Compacted, StorageUnavailable, StoreClosed
 from kinepy.keys import KeyRange
 from kinepy.log.floors import read_floors
 from kinepy.log.hub import Hub, Subscription
+from kinepy.log.pages import PageSize, size_of
 from kinepy.log.rows import event_of
 from kinepy.log.tail import Tail
 from kinepy.records import Event, WatchBatch
@@ -23,21 +24,16 @@ from kinepy.store.state import LocalState
 class History:
     """Past events: what a watch reads before it is live."""
 
-    __slots__ = ("_driver", "_page", "_state", "_tail", "hub")
+    __slots__ = ("_driver", "_state", "_tail", "hub", "page_rows_max")
 
     def __init__(
         self, driver: Driver, state: LocalState, tail: Tail, *, hub: Hub, settings: Settings
     ) -> None:
         self._driver, self._state, self._tail, self.hub = driver, state, tail, hub
-        self._page = settings.page_rows_max
-
-    @property
-    def page_rows(self) -> int:
-        """How much a page looks at."""
-        return self._page
+        self.page_rows_max = settings.page_rows_max
 
     async def page(
-        self, key_range: KeyRange, *, after: Revision, upto: Revision
+        self, key_range: KeyRange, *, after: Revision, upto: Revision, pages: PageSize
     ) -> tuple[Sequence[Event], Revision]:
         """Matching events of the next revisions, and the revision that they reach (`upto` or before).
 
@@ -47,31 +43,33 @@ class History:
         self._tail.floors.check(key_range, first)
         ring = self._state.ring
         if ring.covers(after):
-            events, reached = ring.page(key_range, after=after, limit=self._page)
+            events, reached = ring.page(key_range, after=after, limit=self.page_rows_max)
             if reached is None:
                 # The ring reaches beyond `upto` when more was published since.
                 reached = self.hub.revision
             if reached > upto:
                 events, reached = [event for event in events if event.revision <= upto], upto
             return events, reached
-        return await self._read(key_range, after=after, upto=upto)
+        return await self._read(key_range, after=after, upto=upto, pages=pages)
 
     async def _read(
-        self, key_range: KeyRange, *, after: Revision, upto: Revision
+        self, key_range: KeyRange, *, after: Revision, upto: Revision, pages: PageSize
     ) -> tuple[Sequence[Event], Revision]:
+        limit = pages.rows
         async with self._driver.read() as tx:
             # The compactor may have moved the floor, and deleted, since we looked at our copy.
             (await read_floors(tx)).check(key_range, Revision(after + 1))
             if (current := await tx.current()) < upto:
                 raise StorageUnavailable(f"it stands at revision {current}, but has been at {upto}")
-            rows = await tx.history(key_range, after=after, upto=upto, limit=self._page)
+            rows = await tx.history(key_range, after=after, upto=upto, limit=limit)
         cached = self._state.cache
         events = []
         for history in rows:
             event = event_of(history, None)
             event.kv = cached.known(event.kv)
             events.append(event)
-        return events, events[-1].revision if len(rows) >= self._page else upto
+        pages.saw(len(events), size_of(events))
+        return events, events[-1].revision if len(rows) >= limit else upto
 
 
 class Watch:
@@ -82,13 +80,16 @@ class Watch:
     `StoreClosed` when the store closes; nothing follows an error. Closing ends the iteration.
     """
 
-    __slots__ = ("_closed", "_error", "_history", "_key_range", "_position", "_subscription", "_until")
+    __slots__ = (
+        "_closed", "_error", "_history", "_key_range", "_pages", "_position", "_subscription", "_until",
+    )  # fmt: skip
 
     def __init__(self, history: History, key_range: KeyRange, *, start: Revision | None) -> None:
         self._history, self._key_range = history, key_range
         self._closed = False
         self._error: Exception | None = None
         self._subscription: Subscription | None = None
+        self._pages: PageSize | None = None
         hub = history.hub
         # Everything matching up to the position has been yielded; history is read up to `until`.
         self._position = self._until = hub.revision
@@ -102,7 +103,7 @@ class Watch:
         hub = self._history.hub
         if self._subscription is None:
             self._until = hub.revision
-            if self._until - self._position <= self._history.page_rows:
+            if self._until - self._position <= self._history.page_rows_max:
                 self._subscription = hub.subscribe(self._key_range)
 
     @property
@@ -160,7 +161,12 @@ class Watch:
 
     async def _next_of_history(self) -> WatchBatch | None:
         self._subscribe_when_near()
-        events, reached = await self._history.page(self._key_range, after=self._position, upto=self._until)
+        history, pages = self._history, self._pages
+        if pages is None:
+            pages = self._pages = PageSize(rows_max=history.page_rows_max)
+        events, reached = await history.page(
+            self._key_range, after=self._position, upto=self._until, pages=pages
+        )
         self._position = reached
         subscription = self._subscription
         if subscription is not None and reached >= self._until and subscription.is_pending:

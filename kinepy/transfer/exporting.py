@@ -5,10 +5,10 @@ from collections.abc import AsyncIterator, Callable, Sequence
 
 from kinepy.drivers.base import LogRow, ReadTransaction
 from kinepy.keys import KeyRange
+from kinepy.log.pages import PageSize
 from kinepy.revision import Revision
 from kinepy.transfer.files import Writer
 from kinepy.transfer.form import Contents, Header, lease_line, row_line
-from kinepy.transfer.pages import PageSize
 
 Progress = Callable[[int, int], None]
 """Is told how many rows are done, of how many."""

@@ -9,10 +9,10 @@ from typing import Final
 
 from kinepy.drivers.base import LeaseRow, LogRow
 from kinepy.drivers.kine import KineRow, KineSnapshot
+from kinepy.log.pages import PageSize
 from kinepy.revision import Revision
 from kinepy.transfer.exporting import Progress
 from kinepy.transfer.loading import SECOND_US, Loader
-from kinepy.transfer.pages import PageSize
 
 BOOKKEEPING: Final = frozenset({"compact_rev_key", "compact_rev_key_apiserver"})
 GAP: Final = "gap-"

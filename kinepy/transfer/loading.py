@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Final
 
 from kinepy.drivers.base import LeaseRow, LogRow, WriteTransaction
+from kinepy.log.pages import BYTES_AIM
 from kinepy.transfer.exporting import Progress
 from kinepy.transfer.files import body
 from kinepy.transfer.form import End, Json, lease_of, row_of
-from kinepy.transfer.pages import BYTES_AIM
 
 ROWS_AT_ONCE: Final = 1000
 SECOND_US: Final = 1_000_000

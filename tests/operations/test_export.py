@@ -7,7 +7,7 @@ import pytest
 from kinepy import KeyRange, Revision, open_store
 from kinepy.backup import BadTransfer, export_database, import_database
 from kinepy.errors import Compacted
-from kinepy.transfer.pages import BYTES_AIM, ROWS_MAX, PageSize
+from kinepy.log.pages import BYTES_AIM, ROWS_MAX, PageSize
 from kinepy.upkeep import check_database, start_epoch
 from tests.operations.filling import fill, log_of, state_of
 
