@@ -32,10 +32,14 @@ def success(request: Json, each: Callable[[Json, str], Json] = other_shape) -> J
     return {"uid": request["uid"], "result": {"status": "Success"}, "convertedObjects": objects}
 
 
-def reviewing(response: Callable[[Json], Json] = success, **members: Any) -> Answer:
+def review_of(response: Json) -> Json:
+    """The review with a response."""
+    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", "response": response}
+
+
+def reviewing(response: Callable[[Json], Json] = success) -> Answer:
     """The answer with a response in its review."""
-    review = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview", **members}
-    return lambda request: orjson.dumps({**review, "response": response(request)})
+    return lambda request: orjson.dumps(review_of(response(request)))
 
 
 def two_versions() -> list[Json]:

@@ -1,6 +1,7 @@
 """Conversion webhooks: every verb in every version, and what their silence or nonsense means."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -14,6 +15,7 @@ from tests.custom.conversion_hooks import (
     Json,
     converted_by,
     other_shape,
+    review_of,
     reviewing,
     success,
     two_versions,
@@ -148,6 +150,13 @@ def _unchanged(obj: Json, wanted: str) -> Json:
     return obj
 
 
+def _deep(obj: Json, wanted: str) -> Json:
+    nested: Any = 1
+    for _ in range(300):
+        nested = {"a": nested}
+    return {**other_shape(obj, wanted), "deep": nested}
+
+
 def _labelled(obj: Json, wanted: str) -> Json:
     metadata = {**obj["metadata"], "labels": {"a": "b"}, "generation": 77, "finalizers": ["x/y"]}
     return {**other_shape(obj, wanted), "metadata": metadata}
@@ -178,6 +187,10 @@ REFUSED = {"status": "Failed", "message": "not today"}
         (
             reviewing(lambda request: success(request, _renamed)),
             "returned invalid converted object at index 0: must have the same name: w != else",
+        ),
+        (
+            lambda request: json.dumps(review_of(success(request, _deep))).encode(),
+            "returned invalid converted object at index 0: exceeded max depth",
         ),
     ],
 )

@@ -13,6 +13,7 @@ from kinepy_server.dynamic_admission.extensions import Extensions
 from kinepy_server.errors import StatusError, raw_error
 from kinepy_server.objects.uids import new_uid
 from kinepy_server.resources.resource import ConversionNeeded, JsonObject
+from kinepy_server.schema.go_json import TOO_DEEP, too_deep
 
 TIMEOUT_S = 30
 REVIEW_BYTES = 1024 * 1024
@@ -196,6 +197,8 @@ def _problem(before: JsonObject, after: Any, *, index: int, api_version: str) ->
     if after.get("apiVersion") != api_version:
         found = f"(expected {api_version}, received {after.get('apiVersion', '')})"
         return f"invalid converted object at index {index}: invalid groupVersion {found}"
+    if too_deep(after):
+        return f"invalid converted object at index {index}: {TOO_DEEP}"
     metadata = after.get("metadata")
     if not isinstance(metadata, dict):
         return "invalid metadata: missing metadata in converted object"
