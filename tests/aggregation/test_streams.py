@@ -202,6 +202,24 @@ async def test_head_has_the_length_of_what_get_would_bring(server: Served, behin
     assert (reply.status_code, reply.headers["content-length"], reply.content) == (200, "77", b"")
 
 
+@pytest.mark.parametrize("status", [200, 403, 404])
+async def test_no_header_is_said_twice(server: Served, behind: Backend, status: int) -> None:
+    async def kubernetes(asked: Asked) -> None:
+        headers = {
+            "audit_id": "x",
+            "date": "then",
+            "cache_control": "no-store",
+            "x_content_type_options": "nosniff",
+        }
+        await asked.answer(status, b"{}", **headers)
+
+    behind.answer = kubernetes
+    headers = (await server.http.get(FLUNDERS)).headers
+    names = [name for name, _ in headers.multi_items()]
+    assert sorted(names) == sorted(set(names))
+    assert (headers["cache-control"], headers["x-content-type-options"]) == ("no-store", "nosniff")
+
+
 async def test_the_client_s_address_is_told(server: Served, behind: Backend) -> None:
     await server.http.get(FLUNDERS, headers={"x-forwarded-for": "10.0.0.9"})
     assert behind.asked[-1].header("x-forwarded-for") == ["10.0.0.9, 127.0.0.1"]

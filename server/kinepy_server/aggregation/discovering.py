@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from kinepy.errors import KinepyError, StoreClosed
 from kinepy_server.aggregation.apiservice import ApiService, ServiceReference
 from kinepy_server.aggregation.documents import (
     CURRENT,
@@ -71,7 +72,16 @@ class Discoverer:
         retry_s = RETRY_FIRST_S
         while True:
             self._woken[reference].clear()
-            if await self._refresh(self._services[reference]):
+            try:
+                told = await self._refresh(self._services[reference])
+            except StoreClosed:
+                return
+            except KinepyError as error:
+                _log.warning(
+                    "where %s leads to cannot be looked up for the moment: %s", reference.name, error
+                )
+                told = False
+            if told:
                 wait_s, retry_s = REFRESH_S, RETRY_FIRST_S
             else:
                 wait_s, retry_s = retry_s, min(2 * retry_s, RETRY_MAX_S)

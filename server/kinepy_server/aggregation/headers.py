@@ -20,6 +20,10 @@ _HOP = frozenset(
 )  # fmt: skip
 _CREDENTIALS = ("authorization", "x-remote-user", "x-remote-uid", "x-remote-group")
 _CREDENTIAL_PREFIXES = ("x-remote-extra-", "impersonate-")
+_ANSWERED = frozenset(("expect",))
+"""What this server has done already when it asks the backend."""
+_TOLD_HERE = frozenset(("audit-id", "date"))
+"""What this server says itself of every answer."""
 _OURS = frozenset(
     (*_CREDENTIALS, "content-length", "x-forwarded-uri", "x-forwarded-host", "x-forwarded-proto")
 )
@@ -47,7 +51,13 @@ def forwarded(request: Request, *, host: str, client: str, websocket: bool) -> H
     kept: HeaderList = []
     via = client
     for name, value in request.headers.items():
-        if name in _HOP or name in _OURS or name in named or name.startswith(_CREDENTIAL_PREFIXES):
+        if (
+            name in _HOP
+            or name in _ANSWERED
+            or name in _OURS
+            or name in named
+            or name.startswith(_CREDENTIAL_PREFIXES)
+        ):
             continue
         if websocket and (name.startswith(_WEBSOCKET) or name == "accept-encoding"):
             continue
@@ -92,7 +102,7 @@ def returned(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, value in headers:
         name = name.lower()
-        if name not in _HOP and name not in _CORS:
+        if name not in _HOP and name not in _CORS and name not in _TOLD_HERE:
             found[name] = f"{found[name]}, {value}" if name in found else value
     return found
 

@@ -114,6 +114,9 @@ class Proxy:
     ) -> Response | StreamResponse:
         headers = returned(response.headers.multi_items())
         status = response.status_code
+        if status == 403:
+            # Said of every 403 here: saying it twice is none of HTTP's manners.
+            headers.pop("x-content-type-options", None)
         if is_redirect(status, headers):
             await response.aclose()
             return Response(502, REDIRECTED, _TEXT, verbatim=True)
