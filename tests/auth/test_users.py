@@ -82,7 +82,12 @@ def test_a_missing_token_file_is_named(tmp_path: Path) -> None:
 
 def test_tokens_are_known_by_digests_under_a_key_that_nobody_else_has() -> None:
     one, other = (TokenUsers({"token": ADMIN}) for _ in range(2))
-    assert (one.user("token"), one.user("toke"), one.user("token "), one.user("")) == (ADMIN, None, None, None)
+    assert (one.user("token"), one.user("toke"), one.user("token "), one.user("")) == (
+        ADMIN,
+        None,
+        None,
+        None,
+    )
     assert one.user("t\udcff\u00e9") is None
     assert set(one._users).isdisjoint(other._users)
     assert "token" not in repr(one._users)

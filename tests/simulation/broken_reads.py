@@ -9,6 +9,7 @@ from kinepy.keys import KeyRange
 from kinepy.log import tail as tail_module
 from kinepy.log.barrier import Barrier
 from kinepy.log.hub import Group, Hub, Subscription
+from kinepy.log.pages import PageSize
 from kinepy.log.rows import event_of
 from kinepy.log.tail import Tail
 from kinepy.records import Event
@@ -148,8 +149,10 @@ def history_begins_one_too_late() -> Sequence[Patch]:
     """A watch that resumes misses its first revision."""
     real = History.page
 
-    async def page(self: History, key_range: KeyRange, *, after: Revision, upto: Revision) -> Any:
-        return await real(self, key_range, after=Revision(min(after + 1, upto)), upto=upto)
+    async def page(
+        self: History, key_range: KeyRange, *, after: Revision, upto: Revision, pages: PageSize
+    ) -> Any:
+        return await real(self, key_range, after=Revision(min(after + 1, upto)), upto=upto, pages=pages)
 
     return [(History, "page", page)]
 
