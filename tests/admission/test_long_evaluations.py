@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.admission.hooks import allow, hook_server, patching
-from tests.admission.objects import Json, binding, policy, put_in_force, webhook, webhooks
-from tests.custom.definitions import WIDGETS, Crds, spec_schema, version, widget
-from tests.http.writing import CONFIGMAPS, Api, Reply, configmap
+from tests.admission.objects import GROUP, Json, binding, policy, put_in_force, webhook, webhooks
+from tests.custom.definitions import DEFINITIONS, WIDGETS, Crds, eventually, spec_schema, version, widget
+from tests.http.writing import CONFIGMAPS, JSON_PATCH, Api, Reply, configmap
 
 ITEMS = [f"i{index}" for index in range(200)]
 PAIRS = "self.items.all(a, self.items.all(b, a != b || a == {text}))"
@@ -92,3 +92,50 @@ async def test_no_webhook_is_asked_twice_because_of_it(api: Api) -> None:
         patched = await api.patch(f"{WIDGETS}/w", {"spec": {"items": ITEMS[1:]}})
         assert patched.code == 200
     assert (len(changing.requests), len(judging.requests)) == (2, 2)
+
+
+TEXTS = " && ".join(["object.kind == 'ConfigMap'"] * 700)
+"""An expression that takes long to read."""
+
+
+async def test_long_policies_keep_nobody_waiting(api: Api) -> None:
+    validations = [{"expression": f"{TEXTS} && {index} < 10"} for index in range(4)]
+    long = policy(validations=[*validations, {"expression": "object.data.a == '1'"}])
+    writing = api.post(f"{GROUP}/validatingadmissionpolicies", long)
+    reply, took, longest = await while_others_wait(writing)
+    assert reply.code == 201, reply.content
+    assert longest < took / 2, (longest, took)
+    _, took, longest = await while_others_wait(in_force(api, binding()))
+    assert longest < took / 2, (longest, took)
+    reply, took, longest = await while_others_wait(api.post(CONFIGMAPS, configmap(data={"a": "2"})))
+    assert reply.code == 422 and longest < 0.3
+
+
+async def in_force(api: Api, obj: Json) -> Reply:
+    """Store an object, and wait until the server obeys it."""
+    await put_in_force(api, obj)
+    return await api.get("/api/v1/namespaces/default")
+
+
+async def test_what_is_wrong_with_long_policies_is_told(api: Api) -> None:
+    reply = await api.post(
+        f"{GROUP}/validatingadmissionpolicies", policy(validations=[{"expression": f"{TEXTS} && x"}])
+    )
+    (cause,) = reply.body["details"]["causes"]
+    assert reply.code == 422 and "undeclared reference to 'x' (in container '')" in cause["message"]
+
+
+async def test_long_rules_of_definitions_keep_nobody_waiting(api: Api) -> None:
+    schema = spec_schema(size={"type": "integer"})
+    rule = " && ".join(["self.size < 100"] * 1000)
+    schema["properties"]["spec"]["x-kubernetes-validations"] = [{"rule": rule, "message": "small only"}] * 3
+    await Crds(api).define(version(schema=spec_schema(size={"type": "integer"})))
+    before = api.app.context.registry
+    update = [{"op": "replace", "path": "/spec/versions/0/schema/openAPIV3Schema", "value": schema}]
+    writing = api.patch(f"{DEFINITIONS}/widgets.example.com", update, content_type=JSON_PATCH)
+    reply, took, longest = await while_others_wait(writing)
+    assert reply.code == 200 and longest < took / 2, (longest, took)
+    await eventually(lambda: api.app.context.registry is not before)
+    reply, took, longest = await while_others_wait(api.post(WIDGETS, widget(spec={"size": 100})))
+    assert reply.code == 422 and len(reply.body["details"]["causes"]) == 3
+    assert longest < took / 2, (longest, took)

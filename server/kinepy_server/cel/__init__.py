@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
 from kinepy_server.resources.resource import FieldError
 
 if TYPE_CHECKING:
@@ -42,9 +44,12 @@ __all__ = [
 
 def compile_rules(schema: Mapping[str, Any]) -> "Rules":
     """Compile the rules of the structural schema of a whole object."""
+    from kinepy_server.cel.long_texts import characters_of_rules, read_patiently
     from kinepy_server.cel.rules import compiled_rules
 
-    return compiled_rules(schema)
+    return read_patiently(
+        characters_of_rules(schema), lambda: ("rules", id(schema)), lambda: compiled_rules(schema)
+    )
 
 
 def check_rules(
@@ -53,9 +58,14 @@ def check_rules(
     """The problems of all rules of the structural schema of a whole object, whose place is `path`."""
     if not _has_rules(schema):
         return []
+    from kinepy_server.cel.long_texts import characters_of_rules, read_patiently
     from kinepy_server.cel.rule_checks import rule_errors
 
-    return rule_errors(schema, path=path)
+    return read_patiently(
+        characters_of_rules(schema),
+        lambda: (path, orjson.dumps(schema)),
+        lambda: rule_errors(schema, path=path),
+    )
 
 
 def value_errors(schema: Mapping[str, Any], value: Any) -> list[FieldError]:

@@ -4,13 +4,19 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING
 
 from kinepy import EventType, KeyRange, KeyValue, Store, Watch
 from kinepy.errors import Compacted, StorageUnavailable, StoreClosed, WatchOverflow
 from kinepy_server.dynamic_admission.extensions import PREFIXES, Extensions
 
+if TYPE_CHECKING:
+    from kinepy_server.dynamic_admission.configuration import Compiled
+
 _log = logging.getLogger("kinepy.admission")
 _PAUSE_S = 0.5
+_AT_ONCE_BYTES = 16 * 1024
+"""Configurations up to this size are compiled by the first write that asks them, in tens of milliseconds."""
 
 
 @asynccontextmanager
@@ -38,17 +44,26 @@ class _State:
     def __init__(self, extensions: Extensions) -> None:
         self._extensions = extensions
         self.objects: dict[bytes, KeyValue] = {}
+        self._compiled: Compiled | None = None
+        self._publishing = asyncio.Lock()
 
-    def publish(self) -> None:
-        """Let writes see it."""
-        objects = self.objects.values()
-        if not objects:
-            self._extensions.configuration = None
-            return
-        # Most servers have neither webhooks nor policies, and should not wait for the language of these.
-        from kinepy_server.dynamic_admission.configuration import Configuration
+    async def publish(self) -> None:
+        """Let writes see it. What is long is compiled in a thread before."""
+        async with self._publishing:
+            if not self.objects:
+                self._extensions.configuration = self._compiled = None
+                return
+            # Most servers have neither webhooks nor policies, and should not wait for the language of these.
+            from kinepy_server.cel.off_loop import elsewhere
+            from kinepy_server.dynamic_admission.configuration import Compiled, Configuration
 
-        self._extensions.configuration = Configuration(objects)
+            if self._compiled is None:
+                self._compiled = Compiled()
+            objects = list(self.objects.values())
+            configuration = Configuration(objects, self._compiled)
+            if self._compiled.bytes_to_come(objects) > _AT_ONCE_BYTES:
+                await elsewhere(configuration.compile)
+            self._extensions.configuration = configuration
 
 
 class _Follower:
@@ -67,7 +82,7 @@ class _Follower:
         for key in [key for key in known if key.startswith(self._keys.start)]:
             del known[key]
         known.update((kv.key, kv) for kv in found.items)
-        self._state.publish()
+        await self._state.publish()
 
     async def close(self) -> None:
         """End the watch."""
@@ -106,5 +121,5 @@ class _Follower:
             else:
                 known.pop(event.kv.key, None)
         if batch.events:
-            self._state.publish()
+            await self._state.publish()
         return True

@@ -16,7 +16,7 @@ from kinepy_server.dynamic_admission.equivalents import shown_as
 from kinepy_server.dynamic_admission.expressions import Failed, Run
 from kinepy_server.dynamic_admission.invocations import Invocation, invocations
 from kinepy_server.dynamic_admission.mutations import Mutation, mutation_of
-from kinepy_server.dynamic_admission.policy import Binding, Policy
+from kinepy_server.dynamic_admission.policy import Policy
 from kinepy_server.dynamic_admission.reinvocation import Reinvocation
 from kinepy_server.dynamic_admission.variables import values_of
 from kinepy_server.resources.resource import JsonObject
@@ -29,8 +29,8 @@ FAILURE_REASON = "Invalid"
 class MutatingPolicy(Policy):
     """A policy that changes objects."""
 
-    def __init__(self, obj: Mapping[str, Any], bindings: Sequence[Binding]) -> None:
-        super().__init__(obj, bindings)
+    def __init__(self, obj: Mapping[str, Any]) -> None:
+        super().__init__(obj)
         spec = obj.get("spec") or {}
         self.again = spec.get("reinvocationPolicy") == "IfNeeded"
         self.mutations = [mutation_of(one, self.terms) for one in spec.get("mutations") or ()]

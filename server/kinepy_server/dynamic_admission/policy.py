@@ -1,8 +1,9 @@
 """What validating and mutating policies have in common: what they are about, their bindings and variables."""
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 from kinepy_server.cel.off_loop import AtOnce
 from kinepy_server.cel.terms import Terms
@@ -34,10 +35,11 @@ def _matcher(match: Mapping[str, Any]) -> Matcher:
 class Policy:
     """A policy with what binds it. Its kind says what else it has."""
 
-    def __init__(self, obj: Mapping[str, Any], bindings: Sequence[Binding]) -> None:
+    bindings: Sequence[Binding] = ()
+
+    def __init__(self, obj: Mapping[str, Any]) -> None:
         spec = obj.get("spec") or {}
         self.name: str = obj["metadata"]["name"]
-        self.bindings = bindings
         self.matcher = _matcher(spec.get("matchConstraints") or {})
         self.param_kind: Mapping[str, str] | None = spec.get("paramKind")
         self.ignores_failure = spec.get("failurePolicy", "Fail") == "Ignore"
@@ -47,6 +49,12 @@ class Policy:
             for one in spec.get("variables") or ()
         }
         self._conditions = Conditions(spec.get("matchConditions") or (), self.terms)
+
+    def bound(self, bindings: Sequence[Binding]) -> Self:
+        """The same policy with these bindings."""
+        found = copy(self)
+        found.bindings = bindings
+        return found
 
     def concerns(self, values: Mapping[str, Any], at_once: AtOnce) -> bool:
         """Whether its match conditions hold. Raises ConditionsFailed, Unfinished."""

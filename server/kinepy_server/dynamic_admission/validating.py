@@ -1,6 +1,6 @@
 """ValidatingAdmissionPolicies: what they find wrong with a write."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -9,7 +9,7 @@ from kinepy_server.cel.off_loop import AtOnce
 from kinepy_server.cel.terms import Terms
 from kinepy_server.dynamic_admission.conditions import ConditionsFailed
 from kinepy_server.dynamic_admission.expressions import Failed, OutOfBudget, Run, compiled
-from kinepy_server.dynamic_admission.policy import Binding, Policy
+from kinepy_server.dynamic_admission.policy import Policy
 
 DEFAULT_REASON = "Invalid"
 
@@ -25,8 +25,8 @@ class Finding:
 class ValidatingPolicy(Policy):
     """A policy that judges."""
 
-    def __init__(self, obj: Mapping[str, Any], bindings: Sequence[Binding]) -> None:
-        super().__init__(obj, bindings)
+    def __init__(self, obj: Mapping[str, Any]) -> None:
+        super().__init__(obj)
         spec = obj.get("spec") or {}
         self._validations = [_Validation(one, self.terms) for one in spec.get("validations") or ()]
 

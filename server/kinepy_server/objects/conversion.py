@@ -20,7 +20,14 @@ from kinepy_server.resources.waiting import ANSWERS, Needed
 
 Result = TypeVar("Result")
 _TRIES = 32
+_WITH_EXPRESSIONS = frozenset(("admissionregistration.k8s.io", "apiextensions.k8s.io"))
+"""Groups whose objects hold expressions, which may be long."""
 _SORTED = orjson.OPT_SORT_KEYS
+
+
+def may_need(resource: Resource) -> bool:
+    """Whether decisions about a resource's objects may need something that must be waited for, see `converting`."""
+    return resource.shape is not None or resource.group in _WITH_EXPRESSIONS
 
 
 async def prepare(

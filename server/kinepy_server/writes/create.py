@@ -8,7 +8,7 @@ from kinepy_server.admission import Admit, admission_of, charge_of
 from kinepy_server.apply.managed_fields import Writer
 from kinepy_server.context import Context
 from kinepy_server.errors import StatusError, already_exists, generated_name_taken, raw_error
-from kinepy_server.objects.conversion import StoredForm, converting, stored_form
+from kinepy_server.objects.conversion import StoredForm, converting, may_need, stored_form
 from kinepy_server.objects.names import generated_name
 from kinepy_server.objects.namespaces import is_terminating, require_namespace
 from kinepy_server.objects.times import timestamp
@@ -97,7 +97,7 @@ async def _prepared(
     resource: Resource, obj: JsonObject, writer: Writer, *, warnings: list[str], admit: Admit | None
 ) -> bytes:
     """The value of a new object before its review."""
-    if resource.shape is None:
+    if not may_need(resource):
         return prepare_new(resource, obj, writer, warnings=warnings, admit=admit)
     given = obj["metadata"].get("managedFields")
 

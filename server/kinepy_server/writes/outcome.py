@@ -12,7 +12,7 @@ from kinepy import KeyValue, Revision, Store
 from kinepy.errors import GuardFailed, KeyExists, KeyNotFound, RevisionConflict
 from kinepy_server.context import Context
 from kinepy_server.errors import StatusError
-from kinepy_server.objects.conversion import StoredForm, converting, prepare, stored_form
+from kinepy_server.objects.conversion import StoredForm, converting, may_need, prepare, stored_form
 from kinepy_server.resources.resource import Resource
 
 
@@ -147,7 +147,7 @@ class _Attempt:
 
     async def _decided(self, kv: KeyValue | None) -> Decision:
         resource = self.resource
-        if resource is None or resource.shape is None:
+        if resource is None or not may_need(resource):
             return await self._decided_at_once(kv)
         await prepare(resource, (kv,))
         decision = await converting(lambda: self._decided_at_once(kv))

@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import orjson
+
 from kinepy_server.resources.checks.causes import (
     Path,
     duplicate,
@@ -43,11 +45,35 @@ def _terms(*, params: bool, variables: bool) -> "Terms":
 def webhook_conditions(webhook: Any, path: Path, errors: Errors) -> None:
     """The match conditions of a webhook."""
     if webhook.get("matchConditions"):
-        _conditions(webhook, _terms(params=False, variables=False), path, errors=errors)
+        errors += _read(webhook, path, _webhook)
+
+
+def _webhook(webhook: Any, path: Path, errors: Errors) -> None:
+    _conditions(webhook, _terms(params=False, variables=False), path, errors=errors)
 
 
 def validating_expressions(spec: Any, path: Path, errors: Errors) -> None:
     """All expressions of a validating policy."""
+    errors += _read(spec, path, _validating)
+
+
+def mutating_expressions(spec: Any, path: Path, errors: Errors) -> None:
+    """All expressions of a mutating policy."""
+    errors += _read(spec, path, _mutating)
+
+
+def _read(spec: Any, path: Path, check: Callable[[Any, Path, Errors], None]) -> Errors:
+    from kinepy_server.cel.long_texts import characters_of, read_patiently
+
+    def read() -> Errors:
+        errors: Errors = []
+        check(spec, path, errors)
+        return errors
+
+    return read_patiently(characters_of(spec), lambda: (path, orjson.dumps(spec)), read)
+
+
+def _validating(spec: Any, path: Path, errors: Errors) -> None:
     terms = _policy_terms(spec, path, errors)
     validations, annotations = spec.get("validations") or (), spec.get("auditAnnotations") or ()
     if not validations and not annotations:
@@ -64,8 +90,7 @@ def validating_expressions(spec: Any, path: Path, errors: Errors) -> None:
             _compile(text, terms.compile, where, errors=errors, wanted=("string", "null_type"))
 
 
-def mutating_expressions(spec: Any, path: Path, errors: Errors) -> None:
-    """All expressions of a mutating policy."""
+def _mutating(spec: Any, path: Path, errors: Errors) -> None:
     terms = _policy_terms(spec, path, errors)
     for index, mutation in enumerate(spec.get("mutations") or ()):
         _mutation(mutation, terms, ((path, "mutations"), index), errors=errors)
