@@ -42,11 +42,11 @@ class Continuity:
             await self.restore()
 
     def saw(self, revision: Revision) -> None:
-        """A revision is about to be shown to somebody."""
+        """A revision is about to be shown to somebody. Raises `StoreClosed` after `close`, if there is a witness."""
         if revision > self.seen:
-            self.seen = revision
             if self._witness is not None:
                 self._witness.saw(revision)
+            self.seen = revision
 
     def is_broken(self, tx: WriteTransaction) -> bool:
         """Whether nothing may be written in this transaction: call `restore` after it."""

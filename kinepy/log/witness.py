@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, Self
 
-from kinepy.errors import DatabaseUnusable
+from kinepy.errors import DatabaseUnusable, StoreClosed
 from kinepy.revision import Revision
 
 log = logging.getLogger("kinepy")
@@ -58,9 +58,14 @@ class Witness:
             ) from error
 
     def saw(self, revision: Revision) -> None:
-        """Raise the number. A failure is told once and harms nobody: the commit it is about is done."""
+        """Raise the number. A failure is told once and harms nobody: the commit it is about is done.
+
+        Raises `StoreClosed` where nobody would write it down any more.
+        """
         if revision <= self.seen:
             return
+        if self._descriptor < 0:
+            raise StoreClosed
         self.seen = revision
         try:
             # Without the lock where another process is stopped with it: a number that comes too late from there is

@@ -13,7 +13,7 @@ import asyncpg
 import pytest
 
 from kinepy import KeyRange, Range, Revision, Settings, Store, Txn, open_store
-from kinepy.errors import Compacted, DatabaseUnusable, KeyNotFound, StorageUnavailable
+from kinepy.errors import Compacted, DatabaseUnusable, KeyNotFound, StorageUnavailable, StoreClosed
 from kinepy.log.witness import Witness
 from kinepy.upkeep import start_epoch
 from tests.contract.stores import ALL, FAST, checked_store
@@ -208,6 +208,16 @@ def test_a_witness_keeps_what_any_process_has_seen(tmp_path: Path) -> None:
     one.close()
     one.close()
     other.close()
+
+
+def test_a_closed_witness_refuses_what_it_cannot_write_down(tmp_path: Path) -> None:
+    # Seed 2000257 of the simulation: a read was answered while its store was being closed.
+    witness = Witness.open(str(tmp_path / "witness"), store_id="0" * 36)
+    witness.saw(Revision(9))
+    witness.close()
+    witness.saw(Revision(9))
+    with pytest.raises(StoreClosed):
+        witness.saw(Revision(10))
 
 
 def test_a_witness_of_another_store_is_begun_anew(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--hashes", action="store_true", help="print the hash of every run")
     parser.add_argument("--coverage", action="store_true", help="tell how often each fault strikes")
     parser.add_argument("--soak", action="store_true", help="run until interrupted")
-    parser.add_argument("--length", type=int, default=1, help="how many times as much as usual clients do")
+    parser.add_argument("--length", type=int, help="how many times as much as usual clients do")
     parser.add_argument("--broken", choices=[part.name for part in BROKEN], help="with this part broken")
     return parser.parse_args()
 
@@ -41,7 +41,9 @@ def arguments() -> argparse.Namespace:
 def run(seeds: Iterable[int], options: argparse.Namespace) -> int:
     """Run seeds; returns how many broke a promise."""
     part = next((each for each in BROKEN if each.name == options.broken), None)
-    plan = replace(Plan() if part is None else part.plan, length=options.length)
+    plan = Plan() if part is None else part.plan
+    if options.length is not None:
+        plan = replace(plan, length=options.length)
     failed, told, begun = 0, time.monotonic(), time.monotonic()
     with nullcontext() if part is None else part.applied():
         for done, seed in enumerate(seeds, 1):
@@ -62,7 +64,7 @@ def main() -> int:
     options = arguments()
     if options.coverage:
         seeds = range(options.seed or 0, (options.seed or 0) + (options.seeds or COVERAGE_SEEDS))
-        plan = Plan(length=options.length)
+        plan = Plan(length=options.length or 1)
         print("\n".join(coverage_of(simulate(seed, plan) for seed in seeds).table()))
         return 0
     first = options.seed if options.seed is not None else time.time_ns() % 10**12

@@ -25,11 +25,12 @@ class Broken:
     patches: Callable[[], Sequence[Patch]]
     settings: Mapping[str, Any]
     faults: frozenset[Fault] | None
+    length: int
 
     @property
     def plan(self) -> Plan:
         """Under what the mistake shows soonest."""
-        return Plan(settings=dict(self.settings), faults=self.faults)
+        return Plan(settings=dict(self.settings), faults=self.faults, length=self.length)
 
     def first_seed_that_notices(self, seeds_max: int) -> int | None:
         """The first seed whose run breaks one of the promises."""
@@ -53,13 +54,14 @@ BROKEN: list[Broken] = []
 
 
 def broken(
-    *promises: str, faults: Sequence[Fault] | None = None, **settings: Any
+    *promises: str, faults: Sequence[Fault] | None = None, length: int = 1, **settings: Any
 ) -> Callable[[Callable[[], Sequence[Patch]]], Callable[[], Sequence[Patch]]]:
-    """Register a mistake under the name of its function, with the settings and faults under which it shows soonest."""
+    """Register a mistake under the name of its function, with the settings, faults and length of a run under which it
+    shows soonest."""
 
     def register(patches: Callable[[], Sequence[Patch]]) -> Callable[[], Sequence[Patch]]:
         kinds = None if faults is None else frozenset(faults)
-        BROKEN.append(Broken(patches.__name__, promises, patches, settings, kinds))
+        BROKEN.append(Broken(patches.__name__, promises, patches, settings, kinds, length))
         return patches
 
     return register

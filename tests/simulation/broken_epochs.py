@@ -34,7 +34,7 @@ def standbys_taken_for_synchronous() -> Sequence[Patch]:
     return [(Continuity, "__init__", init)]
 
 
-@broken("P12", "P6", "P5", faults=SILENT, postgres_standbys="asynchronous")
+@broken("P12", "P6", "P5", faults=SILENT, length=4, postgres_standbys="asynchronous")
 def older_database_believed() -> Sequence[Patch]:
     """A reader takes what it is told for the newest, and so do those who watch."""
 

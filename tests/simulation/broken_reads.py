@@ -34,7 +34,15 @@ def stale_read() -> Sequence[Patch]:
     return [(Reads, "catch_up", catch_up)]
 
 
-@broken("P5", faults=[Fault.SLOW_NODE, Fault.LOST_SIGNAL])
+@broken(
+    "P5",
+    faults=[Fault.SLOW_NODE, Fault.LOST_SIGNAL],
+    length=4,
+    write_queue_max=100,
+    retention=(),
+    index_bytes_max=100_000,
+    batch_writes_max=1,
+)
 def read_shares_a_look_that_began_before_it() -> Sequence[Patch]:
     """The look may have been answered before a write that was acknowledged before the read."""
     real = Barrier.current
@@ -57,7 +65,17 @@ def snapshot_undone_by_one_too_few() -> Sequence[Patch]:
 
 
 @broken(
-    "P5", "P7", faults=[Fault.LOST_SIGNAL], ring_bytes_max=0, index_bytes_max=400, compaction_batch_rows=1000
+    "P5",
+    "P7",
+    faults=[Fault.LOST_SIGNAL, Fault.SLOW_NODE],
+    length=4,
+    ring_bytes_max=0,
+    index_bytes_max=400,
+    write_queue_max=100,
+    retention=(),
+    compaction_batch_rows=1000,
+    compaction_keep_s=0.0,
+    compaction_keep_changes=0,
 )
 def floor_not_looked_at_in_the_snapshot() -> Sequence[Patch]:
     """History that was compacted since is read as if it were there."""

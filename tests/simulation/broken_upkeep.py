@@ -85,7 +85,15 @@ def new_prefix_begins_at_the_beginning() -> Sequence[Patch]:
     return [(Compactor, "_split", split), (Compactor, "apply_retention", later)]
 
 
-@broken("P7", retention=QUIET, faults=[Fault.SLOW_NODE, Fault.LOST_SIGNAL, Fault.FREEZE])
+@broken(
+    "P7",
+    faults=[Fault.SLOW_NODE, Fault.LOST_SIGNAL, Fault.FREEZE],
+    length=4,
+    retention=QUIET,
+    write_queue_max=100,
+    compaction_keep_s=0.0,
+    compaction_keep_changes=0,
+)
 def lagging_node_ends_quiet_watches() -> Sequence[Patch]:
     """A node that lags behind a compaction sends away those too who lost nothing."""
     real = Hub.skip_to

@@ -83,7 +83,8 @@ class Faults:
     kinds: frozenset[Fault]
     trace: Trace
     active: bool = True
-    slow: set[str] = field(default_factory=set)
+    slow: dict[str, float] = field(default_factory=dict)
+    """how long a step of a slow node takes, at most"""
     crash: Callable[[str], bool] = lambda node: False
     """kills a node, unless it is not running"""
     count: dict[Fault, int] = field(default_factory=dict)
@@ -102,8 +103,8 @@ class Faults:
     async def point(self, node: str, name: str) -> None:
         """A named place at which others may run, time may pass and the node may be struck."""
         draw = self.random.random()
-        if self.active and node.partition(".")[0] in self.slow:
-            await asyncio.sleep(draw * 0.2)
+        if self.active and (longest_s := self.slow.get(node.partition(".")[0])):
+            await asyncio.sleep(draw * longest_s)
         elif draw < 0.75:
             await asyncio.sleep(0)
         elif draw < 0.97:

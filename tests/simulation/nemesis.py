@@ -9,6 +9,7 @@ from tests.simulation.cluster import Cluster
 from tests.simulation.faults import Fault
 
 CLOCK_WRONG_S_MAX: Final = 15.0
+SLOW_STEPS_S: Final = (0.2, 0.2, 1.0)
 LOSSES_MAX: Final = 2
 """How often a run loses commits."""
 LOSING: Final = (Fault.FAIL_OVER, Fault.SILENT_FAIL_OVER)
@@ -79,7 +80,7 @@ class Nemesis:
     def _slow(self) -> None:
         slow = self._database.faults.slow
         slow.clear()
-        slow.add(self._random.choice(self._cluster.nodes).name)
+        slow[self._random.choice(self._cluster.nodes).name] = self._random.choice(SLOW_STEPS_S)
 
     def _close(self) -> None:
         self._cluster.background(self._random.choice(self._cluster.nodes).reopen())

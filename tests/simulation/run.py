@@ -52,7 +52,7 @@ from tests.simulation.workload import (
 )
 
 STEPS_MAX: Final = 400_000
-CONVERGE_S_MAX: Final = 60.0
+CONVERGE_S_MAX: Final = 600.0
 SHARED_MEMORY: Final = Path("/dev/shm")
 
 

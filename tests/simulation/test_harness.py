@@ -42,6 +42,7 @@ def test_enough_parts_are_broken() -> None:
     assert len(BROKEN) >= 15
 
 
+@pytest.mark.timeout(240)
 @pytest.mark.parametrize("part", BROKEN, ids=lambda part: part.name)
 def test_broken_part_is_noticed(part: Broken) -> None:
     assert part.first_seed_that_notices(SEEDS_MAX) is not None

@@ -248,7 +248,7 @@ def settings_of(random: Random) -> Settings:
         transaction_keys_max=100,
         batch_writes_max=random.choice((1, 2, 8, 64)),
         batch_bytes_max=random.choice((600, 100_000)),
-        write_queue_max=random.choice((1, 3, 100)),
+        write_queue_max=random.choice((1, 100, 100, 100)),
         write_timeout_s=20.0,
         lock_timeout_s=3.0,
         poll_interval_s=0.3,
