@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import ssl
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -27,11 +29,21 @@ class ConnectionLost(Exception):
 
 
 class Connection:
-    """One keep-alive connection to `http://host:port`. After `ConnectionLost` the next request connects anew."""
+    """One keep-alive connection to `http://host:port`, or `https` with `tls`. After `ConnectionLost` the next request
+    connects anew. `headers` go with every request."""
 
-    def __init__(self, url: str, *, timeout_s: float = 60.0) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        timeout_s: float = 60.0,
+        headers: Mapping[str, str] | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         address = urlsplit(url)
         self.host, self.port, self.timeout_s = address.hostname or "", address.port or 80, timeout_s
+        self._headers = "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
+        self._tls = tls
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
 
@@ -39,13 +51,13 @@ class Connection:
         """One request with a JSON body and its whole answer. Raises `ConnectionLost`, `TimeoutError`."""
         head = (
             f"{method} {path} HTTP/1.1\r\nHost: {self.host}:{self.port}\r\nAccept: application/json\r\n"
-            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n{self._headers}\r\n"
         )
         try:
             async with asyncio.timeout(self.timeout_s):
                 if self._writer is None:
                     self._reader, self._writer = await asyncio.open_connection(
-                        self.host, self.port, limit=1 << 26
+                        self.host, self.port, limit=1 << 26, ssl=self._tls
                     )
                 assert self._reader is not None
                 self._writer.write(head.encode() + body)

@@ -24,14 +24,15 @@ from kinepy_server.deadline import request_deadline_s
 from kinepy_server.deadlines import Deadlines
 from kinepy_server.dispatch import Pages, respond
 from kinepy_server.errors import PlainError, StatusError, timeout, unauthorized
-from kinepy_server.flow.control import too_many
+from kinepy_server.flow.again import Refusal, kind_of
+from kinepy_server.flow.control import RETRY_AFTER_S, TooMany
 from kinepy_server.library_errors import translate
 from kinepy_server.objects.uids import new_uid
 from kinepy_server.request import Request
 from kinepy_server.request_info import decode_path, parse_query, parse_request
 from kinepy_server.response import TEXT, Response, StreamResponse
 from kinepy_server.seams import CONNECTION, Authenticate, Authorize, Observer, Page, Scope
-from kinepy_server.sending import Sender
+from kinepy_server.sending import Connection, Sender
 from kinepy_server.websocket import WebSocketAsHttp
 
 _log = logging.getLogger("kinepy.http")
@@ -177,10 +178,7 @@ class Application:
         if asked is not None:
             await asked
         if not self._flow.enter(request):
-            await self._flow.wait(request)
-            connection = scope.get(CONNECTION)
-            if connection is not None and connection.gone():
-                raise too_many()  # nobody hears it, and nothing is done for nobody
+            await self._wait(request, scope)
         if request.method in _BODY_METHODS:
             request.body = await read_body(
                 request.headers, receive, limit_bytes=self.context.settings.body_bytes_max
@@ -189,6 +187,19 @@ class Application:
         if service is not None:
             return await proxied(self.context, request, service, scope=scope, receive=receive)
         return await respond(self.context, request, self._pages)
+
+    async def _wait(self, request: Request, scope: Scope) -> None:
+        """Wait until it is let in. Raises the 429."""
+        connection: Connection | None = scope.get(CONNECTION)
+        try:
+            await self._flow.wait(request)
+        except TooMany as error:
+            if error.line is not None and connection is not None:
+                until = asyncio.get_running_loop().time() + RETRY_AFTER_S
+                connection.refused(Refusal(error.line, kind_of(scope), until))
+            raise
+        if connection is not None and connection.gone():
+            raise TooMany  # nobody hears it, and nothing is done for nobody
 
 
 def _bare_request(scope: Scope) -> Request:

@@ -2,14 +2,18 @@
 
 import asyncio
 import re
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from kinepy_server.flow.again import Refusal
 from kinepy_server.flow.connections import REFUSAL, Connections
 from kinepy_server.one_piece import OnePiece
 from kinepy_server.peer_certificate import peer_certificate
 from kinepy_server.seams import CLIENT_CERTIFICATE, CONNECTION
+
+_Held: TypeAlias = tuple[RequestResponseCycle, ASGI3Application]
 
 _REFUSAL_HEADERS = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
 
@@ -73,6 +77,8 @@ class BoundedHttpProtocol(HttpToolsProtocol):
         self._head_bytes = 0
         self._deadline: asyncio.TimerHandle | None = None
         self._certificate: tuple[bytes, ...] | None = None
+        self._refusal: Refusal | None = None
+        self._held: _Held | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn does
         """A connection that says nothing at all is ended too."""
@@ -170,6 +176,35 @@ class BoundedHttpProtocol(HttpToolsProtocol):
     def abort(self) -> None:
         """Close it, and drop what was not sent."""
         self.transport.abort()
+
+    def refused(self, refusal: Refusal) -> None:
+        """A request was refused: what comes too soon, and would be refused too, waits until it may come."""
+        self._refusal = refusal
+
+    def shutdown(self) -> None:
+        """What waits is served before the connection is closed."""
+        self._go_on()
+        super().shutdown()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        if self._refusal is not None and self._comes_too_soon(self._refusal, cycle):
+            self._held = cycle, app
+        else:
+            super()._start_asgi_task(cycle, app)
+
+    def _comes_too_soon(self, refusal: Refusal, cycle: RequestResponseCycle) -> bool:
+        self._refusal = None
+        if self._limit is None or not refusal.stands_for(cycle.scope, now=self.loop.time()):
+            return False
+        self.flow.pause_reading()
+        self._limit.coming_again.hold(refusal.until, self._go_on)
+        return True
+
+    def _go_on(self) -> None:
+        held, self._held = self._held, None
+        if held is not None and not self.transport.is_closing():
+            self.flow.resume_reading()
+            super()._start_asgi_task(*held)
 
     def _unset_deadline(self) -> None:
         if self._deadline is not None:

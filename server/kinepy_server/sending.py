@@ -6,6 +6,7 @@ from typing import Any, Final, Protocol
 
 from kinepy_server.answer import HeaderList, Receive, Send, header_list, whole_body
 from kinepy_server.deadlines import Deadlines
+from kinepy_server.flow.again import Refusal
 from kinepy_server.flow.control import FlowControl
 from kinepy_server.request import Request
 from kinepy_server.response import Response
@@ -26,6 +27,10 @@ class Connection(Protocol):
 
     def abort(self) -> None:
         """Close it, and drop what was not sent."""
+        ...
+
+    def refused(self, refusal: Refusal) -> None:
+        """A request on it was refused: what comes on it too soon is to wait."""
         ...
 
 

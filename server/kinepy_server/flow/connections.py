@@ -4,6 +4,8 @@ import logging
 from collections.abc import Collection
 from typing import Final
 
+from kinepy_server.flow.again import ComingAgain
+
 REFUSAL: Final = (
     b"HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain; charset=utf-8\r\nRetry-After: 1\r\n"
     b"X-Content-Type-Options: nosniff\r\nContent-Length: 43\r\nConnection: close\r\n\r\n"
@@ -24,6 +26,7 @@ class Connections:
         self.limit = min(limit, max(1, open_files_max(limit + FILES_KEPT) - FILES_KEPT))
         self.refused = 0
         self.members: Collection[object] = ()
+        self.coming_again = ComingAgain()
 
     def full(self, members: Collection[object]) -> bool:
         """Whether the newest of the open connections is one too many; it is then counted as refused."""

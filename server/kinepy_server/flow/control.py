@@ -9,7 +9,8 @@ from typing import Final
 
 from kinepy_server.errors import PlainError
 from kinepy_server.flow.connections import Connections
-from kinepy_server.flow.gate import Gate, Limits, Place, Refused
+from kinepy_server.flow.gate import FullLine, Gate, Limits, Place, Refused
+from kinepy_server.flow.reason import Reason
 from kinepy_server.flow.sizes import SMALL_BYTES, Kind, Sizes
 from kinepy_server.request import Request
 from kinepy_server.server_settings import MIB, ServerSettings
@@ -24,10 +25,12 @@ RETRY_AFTER_S: Final = 1
 _log = logging.getLogger("kinepy.http")
 
 
-def too_many() -> PlainError:
-    """429 as the original says it: in text (LIM-2)."""
-    text = "Too many requests, please try again later.\n"
-    return PlainError(429, text, retry_after_s=RETRY_AFTER_S)
+class TooMany(PlainError):
+    """429 as the original says it: in text (LIM-2). `line` is the one that was full, if one was."""
+
+    def __init__(self, line: FullLine | None = None) -> None:
+        super().__init__(429, "Too many requests, please try again later.\n", retry_after_s=RETRY_AFTER_S)
+        self.line = line
 
 
 class FlowControl:
@@ -78,7 +81,8 @@ class FlowControl:
             request.place = await gate.wait(request.user.name, flow, cost=cost)
         except Refused as refused:
             _log.info("%s %s refused: %s", request.method, request.path, refused.reason.value)
-            raise too_many() from None
+            full = refused.reason is Reason.QUEUE_FULL
+            raise TooMany(FullLine(gate, request.user.name, flow) if full else None) from None
 
     def answered(self, request: Request, status: int, size: int) -> None:
         """The whole answer to a request is so large, and held until the client has taken it."""

@@ -25,6 +25,19 @@ class Refused(Exception):
         self.reason = reason
 
 
+@dataclass(frozen=True, slots=True)
+class FullLine:
+    """A line in which there was no room for one more."""
+
+    gate: "Gate"
+    user_name: str
+    flow: str
+
+    def has_room(self) -> bool:
+        """Whether a small request would be let in now, or may wait."""
+        return self.gate.has_room(self.user_name, self.flow)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """What a gate lets in at once, how many may wait for it, and for how long."""
@@ -114,6 +127,13 @@ class Gate:
         except asyncio.CancelledError:
             self._gave_up(waiter)
             raise
+
+    def has_room(self, user_name: str, flow: str) -> bool:
+        """See `FullLine.has_room`."""
+        user = self._users.get(user_name) or self._new_user(user_name)
+        if not user.waiting and self._fits(user, 0):
+            return True
+        return self._queues.may_add(user, flow, room=self.limits.waiting)
 
     def left(self, user: User, held_bytes: int) -> None:
         """A place is free again."""
