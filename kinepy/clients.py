@@ -3,6 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from dataclasses import dataclass
 from random import Random, SystemRandom
 from typing import Self
 
@@ -35,33 +36,65 @@ async def retry_on_conflict(
     *,
     attempts_max: int = ATTEMPTS_MAX,
     actor: str | None = None,
-    clock: Clock | None = None,
-    random: Random | None = None,
 ) -> KeyValue | None:
     """Change a key by what it holds, again with what it holds now when another writer was first.
 
     `change` gets the stored version (None when there is none) and returns the value to write, or None to
-    leave the key alone; it may be called several times. The key's lease is kept. Waits between attempts
-    are random and grow exponentially. Returns the version that the key then holds; raises the last
-    conflict after `attempts_max` attempts.
+    leave the key alone; it may be called several times. The key's lease is kept. Callers of one process take
+    turns at a key, so that they do not lose against each other; between attempts that were lost against others
+    there are random waits. Returns the version that the key then holds; raises the last conflict after
+    `attempts_max` attempts.
     """
-    clock, random = clock or SystemClock(), random or SystemRandom()
-    for attempt in range(attempts_max):
-        current = await store.get(key)
-        value = change(current)
-        if value is None:
-            return current
+    if attempts_max < 1:
+        raise ValueError(f"attempts_max is {attempts_max}: at least one attempt is needed")
+    writer = _Writer(store, key, change, actor)
+    async with store.turns.take(key) as turn:
+        # What was written by those before in line is known here.
+        newest = not turn.waited
+        for _ in range(attempts_max - 1):
+            try:
+                return await writer.attempt(newest=newest)
+            except (KeyExists, RevisionConflict) as error:
+                await turn.lost(error.current.mod_revision)
+            except KeyNotFound as error:
+                await turn.lost(error.revision)
+            newest = True
+        return await writer.attempt(newest=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """One caller of `retry_on_conflict`."""
+
+    store: Store
+    key: bytes
+    change: Callable[[KeyValue | None], bytes | None]
+    actor: str | None
+
+    async def attempt(self, *, newest: bool) -> KeyValue | None:
+        """Read, change, write. Raises the conflict. A change that writes nothing counts for the newest version only."""
+        store, key = self.store, self.key
+        current = await store.get(key, consistent=newest)
         try:
-            if current is None:
-                return await store.create(key, value, actor=actor)
-            return await store.update(
-                key, value, expect=current.mod_revision, lease=current.lease, actor=actor
-            )
-        except (KeyExists, KeyNotFound, RevisionConflict):
-            if attempt + 1 >= attempts_max:
+            value = self.change(current)
+        except Exception:
+            if newest or _same(current, await store.get(key)):
                 raise
-        await clock.sleep(_backoff_s(attempt, random))
-    raise ValueError(f"attempts_max is {attempts_max}: at least one attempt is needed")
+            return await self.attempt(newest=True)
+        if value is None:
+            if newest or _same(current, await store.get(key)):
+                return current
+            return await self.attempt(newest=True)
+        if current is None:
+            return await store.create(key, value, actor=self.actor)
+        expect, lease = current.mod_revision, current.lease
+        return await store.update(key, value, expect=expect, lease=lease, actor=self.actor)
+
+
+def _same(known: KeyValue | None, newest: KeyValue | None) -> bool:
+    if known is None or newest is None:
+        return known is newest
+    return known.mod_revision == newest.mod_revision
 
 
 def _backoff_s(attempt: int, random: Random) -> float:

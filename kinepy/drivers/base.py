@@ -309,6 +309,14 @@ class Driver(Protocol):
         """The right to compact, held by one process at a time; None when another has it."""
         ...
 
+    def precedence(self) -> AbstractAsyncContextManager[bool]:
+        """Wait a second or two for the right to go first among processes that compete for keys; whether it was had.
+
+        One process at a time has it; one that stands still loses it, or is not waited for. Nothing depends on it.
+        Raises `StorageUnavailable`.
+        """
+        ...
+
     async def wait_for_append(self, *, timeout_s: float) -> bool:
         """Return True as soon as another process may have committed, False after `timeout_s`.
 

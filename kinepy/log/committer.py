@@ -6,6 +6,7 @@ only after its batch is durable, or surely is not, or cannot be told.
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Sequence
 from random import Random
 from typing import Protocol
@@ -19,6 +20,7 @@ from kinepy.errors import (
     TransactionTooLarge,
     WriteOutcomeUnknown,
 )
+from kinepy.log.clock_steps import ClockSteps
 from kinepy.log.continuity import Continuity
 from kinepy.log.draft import Draft, Write
 from kinepy.log.metrics import StoreMetrics
@@ -33,6 +35,7 @@ log = logging.getLogger("kinepy")
 BATCH_ID_BITS = 63
 BACKOFF_FIRST_S = 0.05
 TIME_STEP_S = 0.01
+OWN_BATCHES_KEPT = 64
 
 
 class Follower(Protocol):
@@ -58,11 +61,11 @@ class _HistoryBroken(Exception):
 class _Attempt:
     """One try to commit a batch."""
 
-    __slots__ = ("answers", "batch", "draft", "entered", "first", "writes")
+    __slots__ = ("answers", "batch", "begun", "draft", "entered", "first", "writes")
 
     def __init__(self, writes: Sequence[Write], batch: int) -> None:
         self.writes, self.batch = writes, batch
-        self.entered = False
+        self.entered, self.begun = False, 0.0
         self.first = Revision(0)
         self.draft: Draft | None = None
         self.answers: list[object] = []
@@ -78,13 +81,14 @@ class Committer:
         follower: Follower,
         *,
         continuity: Continuity,
+        steps: ClockSteps,
         settings: Settings,
         clock: Clock,
         random: Random,
         metrics: StoreMetrics,
     ) -> None:
         self._driver, self._local, self._follower = driver, local, follower
-        self._continuity = continuity
+        self._continuity, self._steps = continuity, steps
         self._settings, self._clock, self._random, self._metrics = settings, clock, random, metrics
         self._queue = WriteQueue(settings=settings, clock=clock, metrics=metrics)
         self._running: Sequence[Write] = ()
@@ -95,6 +99,7 @@ class Committer:
         self._fate_is_open = False
         self._closed = False
         self._ask_heads = not local.complete
+        self._own: deque[tuple[Revision, Revision]] = deque(maxlen=OWN_BATCHES_KEPT)
 
     @property
     def busy(self) -> bool:
@@ -112,6 +117,10 @@ class Committer:
             raise StoreClosed
         self._queue.put(write)
         return write.answer
+
+    def wrote(self, revision: Revision) -> bool:
+        """Whether this process wrote a revision, as far as it remembers."""
+        return any(first <= revision <= last for first, last in self._own)
 
     def close(self) -> None:
         """Refuse new and waiting writes; `run` returns when the running batch is finished."""
@@ -215,7 +224,7 @@ class Committer:
         """The one write transaction of a batch."""
         clock, metrics = self._clock, self._metrics
         asked = {key for write in attempt.writes for key in write.keys} if self._ask_heads else ()
-        begun = clock.monotonic()
+        begun = attempt.begun = clock.monotonic()
         async with self._driver.write(asked) as tx:
             attempt.entered = True
             metrics.lock_wait_seconds.observe(clock.monotonic() - begun)
@@ -238,13 +247,21 @@ class Committer:
 
     async def _draft(self, tx: WriteTransaction, attempt: _Attempt, asked: "set[bytes] | tuple[()]") -> Draft:
         """Read what the batch needs and evaluate it."""
-        local = self._local
+        local, clock = self._local, self._clock
         if self._continuity.is_broken(tx):
             raise _HistoryBroken
         # Heads are asked for with the lock only when the last batch met others' commits.
         self._ask_heads = not local.complete or local.revision != tx.revision
+        # A server has read its clock when it gave the lock.
+        since = attempt.begun if self._driver.facts.server_time else clock.monotonic()
+        now_us = await tx.now_us()
+        self._steps.observe(now_us, since=since)
         draft = Draft(
-            revision=tx.revision, batch=attempt.batch, now_us=await tx.now_us(), committed_at=tx.committed_at
+            revision=tx.revision,
+            batch=attempt.batch,
+            now_us=now_us,
+            committed_at=tx.committed_at,
+            steps=self._steps,
         )
         await Prereader(tx, draft, local, settings=self._settings).read(attempt.writes, asked)
         attempt.first = Revision(tx.revision + 1)
@@ -263,6 +280,7 @@ class Committer:
         # Also without rows: the answers tell at which revision they found what they found.
         self._continuity.saw(draft.revision)
         if draft.rows:
+            self._own.append((attempt.first, draft.revision))
             self._follower.committed(attempt.first, draft.revision, draft.events)
         for write, result in zip(attempt.writes, attempt.answers, strict=True):
             answer(write, result)

@@ -12,6 +12,7 @@ from kinepy.clock import Clock
 from kinepy.drivers.base import Driver, Maintenance
 from kinepy.errors import Compacted, KinepyError, RevisionInFuture, StorageUnavailable
 from kinepy.keys import KeyRange
+from kinepy.log.clock_steps import ClockSteps
 from kinepy.log.compaction import Pace, Progress, parts
 from kinepy.log.floors import Floors, read_floors
 from kinepy.log.metrics import StoreMetrics
@@ -33,11 +34,18 @@ class Compactor:
     """Moves floors and deletes what no read can see any more."""
 
     def __init__(
-        self, driver: Driver, tail: Tail, *, settings: Settings, clock: Clock, metrics: StoreMetrics
+        self,
+        driver: Driver,
+        tail: Tail,
+        *,
+        steps: ClockSteps,
+        settings: Settings,
+        clock: Clock,
+        metrics: StoreMetrics,
     ) -> None:
         self._driver, self._tail = driver, tail
         self._settings, self._clock, self._metrics = settings, clock, metrics
-        self._retainer = Retainer(driver, settings=settings, clock=clock)
+        self._retainer = Retainer(driver, steps=steps, settings=settings, clock=clock)
         self._progress: dict[KeyRange, Progress] = {}
         self._pace = Pace(settings.compaction_batch_rows)
         self._epoch = 0

@@ -10,6 +10,7 @@ from collections.abc import Collection
 from kinepy.drivers.base import LeaseRow, LogRow
 from kinepy.errors import LeaseNotFound, TooManyOperations
 from kinepy.keys import KeyRange
+from kinepy.log.clock_steps import ClockSteps
 from kinepy.log.rows import tombstone
 from kinepy.records import Event, EventType, KeyValue
 from kinepy.revision import Revision
@@ -22,6 +23,7 @@ class Draft:
 
     __slots__ = (
         "_attached",
+        "_steps",
         "batch",
         "committed_at",
         "current",
@@ -35,11 +37,13 @@ class Draft:
         "rows",
     )
 
-    def __init__(self, *, revision: Revision, batch: int, now_us: int, committed_at: int) -> None:
+    def __init__(
+        self, *, revision: Revision, batch: int, now_us: int, committed_at: int, steps: ClockSteps
+    ) -> None:
         self.revision = revision
         """The newest revision taken; the next write takes the one after it."""
         self.batch = batch
-        self.now_us = now_us
+        self.now_us, self._steps = now_us, steps
         # Time in the log never runs backwards, even when the clock does.
         self.committed_at = max(now_us, committed_at)
         self.current: dict[bytes, KeyValue | None] = {}
@@ -159,9 +163,13 @@ class Draft:
     def live_lease(self, lease: int) -> LeaseRow:
         """The lease, which must exist and not have expired."""
         row = self.leases.get(lease)
-        if row is None or row.expires_at <= self.now_us:
+        if row is None or self.has_expired(row):
             raise LeaseNotFound(lease=lease)
         return row
+
+    def has_expired(self, row: LeaseRow) -> bool:
+        """Whether a lease's time is over."""
+        return self._steps.end_of(row, self.now_us) <= self.now_us
 
     def grant(self, row: LeaseRow) -> None:
         """Make a lease, or move its end."""

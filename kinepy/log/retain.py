@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from kinepy.clock import Clock
 from kinepy.drivers.base import Driver, ReadTransaction
 from kinepy.keys import KeyRange
+from kinepy.log.clock_steps import ClockSteps
 from kinepy.log.compaction import parts
 from kinepy.log.floors import Floors
 from kinepy.log.retention import Ledger, Tally, needed_floor, retention_target
@@ -12,16 +13,14 @@ from kinepy.retention import Retention, parse_rules, rule_for
 from kinepy.revision import Revision
 from kinepy.settings import Settings
 
-SECOND_US = 1_000_000
-
 
 class Retainer:
     """Applies the rules of retention to the floors."""
 
-    def __init__(self, driver: Driver, *, settings: Settings, clock: Clock) -> None:
+    def __init__(self, driver: Driver, *, steps: ClockSteps, settings: Settings, clock: Clock) -> None:
         default = Retention(keep_s=settings.compaction_keep_s, keep_changes=settings.compaction_keep_changes)
         self.rules: Mapping[bytes, Retention] = parse_rules(settings.retention, default=default)
-        self._driver, self._clock = driver, clock
+        self._driver, self._steps, self._clock = driver, steps, clock
         self._step = settings.compaction_batch_rows
         self._ledgers: dict[bytes, Ledger] = {}
         # Below these revisions there is nothing that could be given up above the floor.
@@ -42,7 +41,7 @@ class Retainer:
             floor = floors.of_prefix(prefix)
             ledger = await self._count(prefix, ranges, floor) if _needs_ledger(rule, prefix) else None
             async with self._driver.read() as tx:
-                wanted = await _wanted(tx, prefix, rule, floor=floor, ledger=ledger)
+                wanted = await self._wanted(tx, prefix, rule, floor=floor, ledger=ledger)
                 target = await self._needed(tx, ranges, floor=floor, target=wanted)
             if target > floor:
                 found[prefix] = target
@@ -85,31 +84,30 @@ class Retainer:
             await self._clock.sleep(self._clock.monotonic() - begun)
         return ledger
 
+    async def _wanted(
+        self, tx: ReadTransaction, prefix: bytes, rule: Retention, *, floor: Revision, ledger: Ledger | None
+    ) -> Revision:
+        """What a rule wants."""
+        current = await tx.current()
+        newest_old = newest_spare = newest_large = None
+        if rule.keep_s is not None:
+            newest_old = await self._steps.revision_before(tx, age_s=rule.keep_s)
+        if rule.keep_changes is not None:
+            newest_spare = Revision(max(current - rule.keep_changes, 0))
+            if prefix and ledger is not None:
+                newest_spare = ledger.after_changes(rule.keep_changes)
+        if rule.bytes_max is not None and ledger is not None:
+            newest_large = ledger.within_bytes(rule.bytes_max)
+        return retention_target(
+            rule,
+            floor=floor,
+            current=current,
+            newest_old=newest_old,
+            newest_spare=newest_spare,
+            newest_large=newest_large,
+        )
+
 
 def _needs_ledger(rule: Retention, prefix: bytes) -> bool:
     """For the whole store the number of changes is known from the revision."""
     return rule.bytes_max is not None or (bool(prefix) and rule.keep_changes is not None)
-
-
-async def _wanted(
-    tx: ReadTransaction, prefix: bytes, rule: Retention, *, floor: Revision, ledger: Ledger | None
-) -> Revision:
-    """What a rule wants."""
-    current = await tx.current()
-    newest_old = newest_spare = newest_large = None
-    if rule.keep_s is not None:
-        newest_old = await tx.revision_before(committed_at=await tx.now_us() - int(rule.keep_s * SECOND_US))
-    if rule.keep_changes is not None:
-        newest_spare = Revision(max(current - rule.keep_changes, 0))
-        if prefix and ledger is not None:
-            newest_spare = ledger.after_changes(rule.keep_changes)
-    if rule.bytes_max is not None and ledger is not None:
-        newest_large = ledger.within_bytes(rule.bytes_max)
-    return retention_target(
-        rule,
-        floor=floor,
-        current=current,
-        newest_old=newest_old,
-        newest_spare=newest_spare,
-        newest_large=newest_large,
-    )

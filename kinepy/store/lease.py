@@ -10,8 +10,9 @@ from collections.abc import Collection, Sequence
 from random import Random
 
 from kinepy.clock import Clock
-from kinepy.drivers.base import Driver, LeaseRow
+from kinepy.drivers.base import Driver, LeaseRow, ReadTransaction
 from kinepy.errors import KinepyError, LeaseExists, LeaseNotFound, StoreClosed
+from kinepy.log.clock_steps import ClockSteps
 from kinepy.log.committer import Committer
 from kinepy.log.draft import ROW_OVERHEAD_BYTES, Draft, Write
 from kinepy.log.metrics import StoreMetrics
@@ -22,6 +23,7 @@ from kinepy.settings import Settings
 SECOND_US = 1_000_000
 EXPIRED_SEEN_MAX = 1024
 EXPIRED_AT_ONCE_MAX = 256
+AFTER_STEP_SEEN_MAX = 100_000
 KEY_BYTES = 1024
 """What a key of a lease that ends adds to its batch: so that no commit deletes more than some ten thousand keys, unless
 one lease alone holds more."""
@@ -96,9 +98,8 @@ class EndLease(_LeaseWrite):
     def evaluate(self, draft: Draft) -> Revision:
         """Returns the revision of the deletes, the current one when the lease had no keys."""
         row = draft.leases.get(self.lease)
-        expired = row is not None and row.expires_at <= draft.now_us
         # Another process may have ended it, or its holder kept it alive, since we looked.
-        if row is None or expired != self.only_expired:
+        if row is None or draft.has_expired(row) != self.only_expired:
             raise LeaseNotFound(lease=self.lease)
         revision = Revision(draft.revision + 1)
         for sub, key in enumerate(draft.keys_of_lease(self.lease)):
@@ -115,12 +116,13 @@ class Leases:
         driver: Driver,
         committer: Committer,
         *,
+        steps: ClockSteps,
         settings: Settings,
         clock: Clock,
         random: Random,
         metrics: StoreMetrics,
     ) -> None:
-        self._driver, self._committer = driver, committer
+        self._driver, self._committer, self._steps = driver, committer, steps
         self._settings, self._clock, self._random, self._metrics = settings, clock, random, metrics
 
     async def grant(self, ttl_s: int, lease: int | None) -> Lease:
@@ -149,17 +151,17 @@ class Leases:
     async def status(self, lease: int) -> LeaseStatus:
         """See `Store.lease_status`."""
         async with self._driver.read() as tx:
-            row, now_us = await tx.lease(lease), await tx.now_us()
-            if row is None or row.expires_at <= now_us:
+            row, now_us = await tx.lease(lease), await self._steps.now_us(tx)
+            if row is None or self._steps.end_of(row, now_us) <= now_us:
                 raise LeaseNotFound(lease=lease)
             keys = await tx.lease_keys(lease)
-        return LeaseStatus(row.id, row.ttl_s, (row.expires_at - now_us) / SECOND_US, keys)
+        return LeaseStatus(row.id, row.ttl_s, (self._steps.end_of(row, now_us) - now_us) / SECOND_US, keys)
 
     async def all(self) -> list[int]:
         """See `Store.leases`."""
         async with self._driver.read() as tx:
-            now_us = await tx.now_us()
-            return [row.id for row in await tx.leases() if row.expires_at > now_us]
+            now_us = await self._steps.now_us(tx)
+            return [row.id for row in await tx.leases() if self._steps.end_of(row, now_us) > now_us]
 
     async def run(self) -> None:
         """End expired leases until the store closes."""
@@ -180,7 +182,7 @@ class Leases:
     async def _end_some(self) -> bool:
         """End some of the leases that have expired; returns whether there are more."""
         async with self._driver.read() as tx:
-            rows = await tx.expired_leases(now_us=await tx.now_us(), limit=EXPIRED_SEEN_MAX)
+            rows = await self._expired(tx)
             # Other processes see the same leases: each takes some by chance, so that few are tried twice.
             chosen = self._random.sample(rows, EXPIRED_AT_ONCE_MAX) if _are_many(rows) else rows
             held = Counter(lease for lease, _ in await tx.keys_of_leases([row.id for row in chosen]))
@@ -196,6 +198,16 @@ class Leases:
             if isinstance(outcome, BaseException) and not isinstance(outcome, LeaseNotFound):
                 raise outcome
         return len(chosen) < len(rows)
+
+    async def _expired(self, tx: ReadTransaction) -> Sequence[LeaseRow]:
+        """The first of those that have expired."""
+        steps = self._steps
+        now_us = await steps.now_us(tx)
+        if not steps:
+            return await tx.expired_leases(now_us=now_us, limit=EXPIRED_SEEN_MAX)
+        # Those whose time is not over, though the clock says so, may stand before the others.
+        rows = await tx.expired_leases(now_us=now_us, limit=AFTER_STEP_SEEN_MAX)
+        return [row for row in rows if steps.end_of(row, now_us) <= now_us][:EXPIRED_SEEN_MAX]
 
 
 def _are_many(rows: Sequence[LeaseRow]) -> bool:

@@ -9,6 +9,7 @@ from kinepy.drivers.base import Driver
 from kinepy.errors import RevisionInFuture, StoreClosed
 from kinepy.keys import KeyRange
 from kinepy.log.barrier import Barrier
+from kinepy.log.clock_steps import ClockSteps
 from kinepy.log.committer import Committer
 from kinepy.log.compactor import Compactor
 from kinepy.log.continuity import Continuity
@@ -33,12 +34,12 @@ from kinepy.settings import Settings
 from kinepy.store.bounds import check_actor, check_key, check_lease_id, check_ttl, check_value
 from kinepy.store.lease import Leases
 from kinepy.store.reads import Reads
+from kinepy.store.rivals import Rivals
 from kinepy.store.state import LocalState
+from kinepy.store.turns import Turns
 from kinepy.store.txn import TxnWrite, check_txn
 from kinepy.store.watch import History, Watch
 from kinepy.store.writes import CreateWrite, DeleteWrite, GuardedCreate, PutWrite, UpdateWrite
-
-SECOND_US = 1_000_000
 
 
 class Store:
@@ -62,21 +63,33 @@ class Store:
             driver, state, hub, continuity=continuity, settings=settings, clock=clock, metrics=metrics
         )
         self._barrier = Barrier(continuity, metrics)
+        self._steps = steps = ClockSteps(clock)
         self._committer = Committer(
             driver,
             state.cache,
             tail,
             continuity=continuity,
+            steps=steps,
             settings=settings,
             clock=clock,
             random=random,
             metrics=metrics,
         )
+        self._rivals = Rivals(driver.precedence, is_own=self._committer.wrote, clock=clock)
+        self.turns = Turns(self._rivals)
         self._reads = Reads(driver, state, tail, barrier=self._barrier, settings=settings, metrics=metrics)
         self._history = History(driver, state, tail, hub=hub, settings=settings)
-        self._compactor = Compactor(driver, tail, settings=settings, clock=clock, metrics=metrics)
+        self._compactor = Compactor(
+            driver, tail, steps=steps, settings=settings, clock=clock, metrics=metrics
+        )
         self._leases = Leases(
-            driver, self._committer, settings=settings, clock=clock, random=random, metrics=metrics
+            driver,
+            self._committer,
+            steps=steps,
+            settings=settings,
+            clock=clock,
+            random=random,
+            metrics=metrics,
         )
         self._jobs = Jobs(self._refuse_everything)
         self._closed = False
@@ -94,6 +107,7 @@ class Store:
         self._jobs.start("compactor", self._compactor.run())
         self._jobs.start("witness", self._continuity.keep())
         self._jobs.start("lessor", self._leases.run())
+        self._jobs.start("rivals", self._rivals.run())
         if self._driver.facts.shared:
             self._jobs.start("listener", self._tail.listen())
 
@@ -156,10 +170,11 @@ class Store:
     async def revision_before(self, *, age_s: float) -> Revision | None:
         """The newest revision that was committed at least `age_s` ago, by the database's time; None when none was.
 
+        A clock that is set forward while this process runs makes nothing older than it is.
         Right about every revision at which a key still stands, whatever was compacted.
         """
         async with self._driver.read() as tx:
-            return await tx.revision_before(committed_at=await tx.now_us() - int(age_s * SECOND_US))
+            return await self._steps.revision_before(tx, age_s=age_s)
 
     async def wait_for(self, revision: Revision, *, timeout_s: float) -> Revision:
         """Wait until this process has applied `revision`; returns the applied one.

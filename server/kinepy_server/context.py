@@ -20,7 +20,6 @@ from kinepy_server.resources.registry import Registry
 from kinepy_server.resources.resource import Resource
 from kinepy_server.served import Served
 from kinepy_server.server_settings import ServerSettings
-from kinepy_server.turns import Turns
 
 if TYPE_CHECKING:
     from kinepy_server.auth.signing import SigningKey
@@ -50,7 +49,6 @@ class Context:
     identity: Identity = field(init=False)
     """Everybody may everything until it is set otherwise; tokens are then signed by a key of this process."""
     flow: FlowControl = field(init=False)
-    turns: Turns = field(default_factory=Turns)
     extensions: Extensions = field(default_factory=Extensions)
     """The webhooks and policies that are stored; none are known until somebody follows them."""
     aggregation: Aggregation = field(default_factory=Aggregation)

@@ -2,7 +2,6 @@
 
 import asyncio
 from dataclasses import replace
-from random import Random
 
 import pytest
 
@@ -26,6 +25,29 @@ async def test_many_retrying_writers_lose_nothing(store: Store) -> None:
     assert counter is not None and counter.value == b"30"
 
 
+async def test_callers_of_one_process_do_not_lose_against_each_other(store: Store) -> None:
+    calls = list[KeyValue | None]()
+
+    def change(current: KeyValue | None) -> bytes:
+        calls.append(current)
+        return counted(current)
+
+    callers = (retry_on_conflict(store, b"n", change, attempts_max=1) for _ in range(30))
+    await asyncio.gather(*callers)
+    assert len(calls) == 30
+    assert not store.turns.is_taken(b"n")
+
+
+async def test_a_change_that_raises_lets_the_next_one_on(store: Store) -> None:
+    def fails(current: KeyValue | None) -> bytes:
+        raise ArithmeticError
+
+    first, second = retry_on_conflict(store, b"n", fails), retry_on_conflict(store, b"n", counted)
+    failed, changed = await asyncio.gather(first, second, return_exceptions=True)
+    assert isinstance(failed, ArithmeticError)
+    assert isinstance(changed, KeyValue) and changed.value == b"1"
+
+
 async def test_retrying_ends(store: Store) -> None:
     await store.create(b"n", b"0")
     calls = list[KeyValue]()
@@ -38,7 +60,7 @@ async def test_retrying_ends(store: Store) -> None:
         return b"ours"
 
     with pytest.raises(RevisionConflict):
-        await retry_on_conflict(store, b"n", always_late, attempts_max=3, random=Random(1))
+        await retry_on_conflict(store, b"n", always_late, attempts_max=3)
     assert [kv.mod_revision for kv in calls] == [2, 3, 4]
 
 

@@ -176,7 +176,7 @@ CONSTANTS = {
     # Statements that take no parameters: what is put in is a constant, a number, or quoted by `quote_*`.
     "kinepy/drivers/postgres/connection.py": {"name", "value", "quote_text(value)"},
     "kinepy/drivers/postgres/driver.py": {
-        "lock", "idle_ms", "quote_text(self._names.channel)", "quote_text(payload)",
+        "lock", "idle_ms", "PRECEDENCE_WAIT_MS", "quote_text(self._names.channel)", "quote_text(payload)",
     },
     "kinepy/drivers/postgres/schema.py": {
         "VERSION_TABLE", "Names.of_schema(schema).migration_lock", "quote_name(settings.postgres_schema)",

@@ -274,6 +274,11 @@ class SimDriver:
     # --- the rest
 
     @asynccontextmanager
+    async def precedence(self) -> AsyncIterator[bool]:
+        """Everybody goes first: nothing depends on it."""
+        yield True
+
+    @asynccontextmanager
     async def maintenance(self) -> AsyncIterator[Maintenance | None]:
         database = self.database
         if database.maintainer or database.faults.happens(Fault.STALLED_COMPACTOR):

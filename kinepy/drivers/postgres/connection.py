@@ -39,11 +39,12 @@ _LINEAGE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What the store of a schema is known by inside its database: two advisory locks and a channel."""
+    """What the store of a schema is known by inside its database: its advisory locks and a channel."""
 
     order_lock: int
     maintenance_lock: int
     migration_lock: int
+    precedence_lock: int
     channel: str
 
     @classmethod
@@ -55,7 +56,13 @@ class Names:
             return int.from_bytes(digest[:8], "big", signed=True)
 
         channel = f"kinepy_{number('channel') & 0xFFFF_FFFF:08x}"
-        return cls(number("order"), number("maintenance"), number("migration"), channel)
+        return cls(
+            order_lock=number("order"),
+            maintenance_lock=number("maintenance"),
+            migration_lock=number("migration"),
+            precedence_lock=number("precedence"),
+            channel=channel,
+        )
 
 
 def _limits(settings: Settings, *, unlimited: bool) -> dict[str, str]:

@@ -27,6 +27,7 @@ from kinepy.revision import Revision
 from kinepy.settings import Settings
 from kinepy.sql import statements
 
+PRECEDENCE_WAIT_MS: Final = 2000
 FACTS: Final = DriverFacts(name="postgres", shared=True, durable=True, server_time=True, servers_change=True)
 
 
@@ -45,6 +46,7 @@ class PostgresDriver:
         self._readers = self._pool(settings.read_connections_max)
         self._askers = self._pool(1)
         self._maintainers = self._pool(1)
+        self._contenders = self._pool(1)
         self._listener = Listener(
             self._connect,
             self._notify,
@@ -103,7 +105,7 @@ class PostgresDriver:
             return
         self._closed = True
         await self._listener.close()
-        for pool in (self._writers, self._readers, self._askers, self._maintainers):
+        for pool in (self._writers, self._readers, self._askers, self._maintainers, self._contenders):
             await pool.close()
 
     @asynccontextmanager
@@ -160,6 +162,20 @@ class PostgresDriver:
             finally:
                 if held:
                     await to_the_end(_unlock(connection, lock))
+
+    @asynccontextmanager
+    async def precedence(self) -> AsyncIterator[bool]:
+        """A lock of a transaction: the server ends one whose process stands still."""
+        lock = self._names.precedence_lock
+        statement = (
+            f"BEGIN; SET LOCAL lock_timeout = '{PRECEDENCE_WAIT_MS}ms'; SELECT pg_advisory_xact_lock({lock})"
+        )
+        async with self._contenders.take() as line:
+            connection = await line.begin(partial(_first, statement))
+            try:
+                yield True
+            finally:
+                await to_the_end(roll_back(connection))
 
     async def wait_for_append(self, *, timeout_s: float) -> bool:
         if self._closed:

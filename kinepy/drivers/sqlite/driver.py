@@ -16,6 +16,7 @@ from kinepy.drivers.sqlite.connection import Connection, InlineConnection, Threa
 from kinepy.drivers.sqlite.errors import primary_name, translate
 from kinepy.drivers.sqlite.identity import FileIdentity, NoFile
 from kinepy.drivers.sqlite.maintenance import SqliteMaintenance, file_lock
+from kinepy.drivers.sqlite.precedence import have_precedence
 from kinepy.drivers.sqlite.queue import NoQueue, Queue
 from kinepy.drivers.sqlite.read import PREPARED, SqliteRead, query
 from kinepy.drivers.sqlite.write import SqliteWrite
@@ -84,6 +85,11 @@ class SqliteDriver:
         except TimeoutError:
             reason = f"the write lock was not free for {self._settings.lock_timeout_s:g} s"
             raise StorageUnavailable(reason) from None
+
+    @asynccontextmanager
+    async def precedence(self) -> AsyncIterator[bool]:
+        """There is nobody else."""
+        yield True
 
     async def _transact(self, work: Work[int]) -> int:
         """Run work as one write transaction."""
@@ -236,6 +242,11 @@ class FileDriver(SqliteDriver):
         with file_lock(f"{self._path}-maintenance") as held:
             checkpoint = self._checkpointer.move
             yield SqliteMaintenance(self._transact, self._outside, checkpoint=checkpoint) if held else None
+
+    @asynccontextmanager
+    async def precedence(self) -> AsyncIterator[bool]:
+        async with have_precedence(f"{self._path}-precedence", self._clock) as had:
+            yield had
 
     async def wait_for_append(self, *, timeout_s: float) -> bool:
         """Polls: the number moves on the writer's connection when another connection has committed."""

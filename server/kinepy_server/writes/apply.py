@@ -28,10 +28,10 @@ from kinepy_server.writes.address import check_name, check_url_name, settle_name
 from kinepy_server.writes.allocate import finisher
 from kinepy_server.writes.create import actor_of, writer_of
 from kinepy_server.writes.options import WriteOptions, write_options
-from kinepy_server.writes.outcome import Decision, Write, change
+from kinepy_server.writes.outcome import Decision, ForOneVersion, Write, change
 from kinepy_server.writes.prepare import prepare_changed, prepare_new
 from kinepy_server.writes.review import review_of
-from kinepy_server.writes.update import check_version
+from kinepy_server.writes.update import check_version, may_name_version
 
 APPLY_PATCH = "application/apply-patch+yaml"
 _OF_EVERY_ENDPOINT = frozenset(("apiVersion", "kind", "metadata"))
@@ -46,7 +46,7 @@ async def handle_apply(context: Context, request: Request, resource: Resource) -
     outcome = await change(
         context,
         resource.key(request.namespace, request.name),
-        applier.decide,
+        ForOneVersion(applier.decide) if may_name_version(request) else applier.decide,
         resource=resource,
         actor=actor_of(request, options),
         dry_run=options.dry_run,

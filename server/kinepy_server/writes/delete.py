@@ -19,7 +19,16 @@ from kinepy_server.writes.delete_options import (
     delete_options,
     finalizers_after,
 )
-from kinepy_server.writes.outcome import Decision, Keep, Outcome, Remove, Reviewed, Write, change
+from kinepy_server.writes.outcome import (
+    Decision,
+    ForOneVersion,
+    Keep,
+    Outcome,
+    Remove,
+    Reviewed,
+    Write,
+    change,
+)
 from kinepy_server.writes.review import review_of
 
 
@@ -63,7 +72,7 @@ class Deletion:
         outcome = await change(
             self._context,
             key,
-            self.decide,
+            ForOneVersion(self.decide) if self._options.resource_version else self.decide,
             actor=actor,
             dry_run=dry_run,
             review=review,

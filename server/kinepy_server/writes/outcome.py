@@ -43,6 +43,19 @@ Decide: TypeAlias = Callable[[KeyValue | None], Decision]
 
 Finish: TypeAlias = Callable[[bytes], Awaitable[bytes]]
 """Completes the value of an object that is about to be stored."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForOneVersion:
+    """A decision that is refused for every version of the object but one: it does not wait for others to be done."""
+
+    decide: Decide
+
+    def __call__(self, kv: KeyValue | None) -> Decision:
+        """See `Decide`."""
+        return self.decide(kv)
+
+
 Reviewed: TypeAlias = Callable[[Decision, KeyValue | None], Awaitable[Decision]]
 """What others make of a decision about the stored object. Raises the StatusError of a refusal."""
 BeforeCreate: TypeAlias = Callable[[], Awaitable[KeyValue | None]]
@@ -74,23 +87,41 @@ async def change(
     """Decide and write until the decision holds for the newest state.
 
     The first try takes what this process knows. A refusal, or a decision to change nothing, counts only
-    when the state was the newest one. The loop ends with the request's time at the latest. `finish` completes what
-    is to be written, `charge` what is to be created. Of a `resource` with a conversion webhook all is converted
-    that the decision and the answer need.
+    when the state was the newest one. The loop ends with the request's time at the latest. Those that try again
+    take turns at the key; a `ForOneVersion` does not. `finish` completes what is to be written, `charge` what is
+    to be created. Of a `resource` with a conversion webhook all is converted that the decision and the answer need.
     """
     attempt = _Attempt(
         context.store, key, decide, actor, dry_run, before_create, finish, charge, review, resource
     )
-    outcome = await attempt.run(await context.store.get(key, consistent=False), newest=False)
-    if not isinstance(outcome, Outcome):
-        async with context.turns.take(key):
-            kv = await context.store.get(key, consistent=False)
-            outcome = await attempt.run(kv, newest=False)
-            while not isinstance(outcome, Outcome):
-                outcome = await attempt.run(outcome.kv, newest=True)
+    outcome = await (_at_once(attempt) if isinstance(decide, ForOneVersion) else _in_turn(attempt))
     if resource is not None:
         await prepare(resource, (), lasting=(outcome.kv,))
     return outcome
+
+
+async def _at_once(attempt: "_Attempt") -> Outcome:
+    """Try until it is done, whoever else does."""
+    outcome = await attempt.run(await attempt.known(), newest=False)
+    while not isinstance(outcome, Outcome):
+        outcome = await attempt.run(outcome.kv, newest=True)
+    return outcome
+
+
+async def _in_turn(attempt: "_Attempt") -> Outcome:
+    """Try until it is done, in turn with others of this process that do the same."""
+    turns = attempt.store.turns
+    if not turns.is_taken(attempt.key):
+        outcome = await attempt.run(await attempt.known(), newest=False)
+        if isinstance(outcome, Outcome):
+            return outcome
+    async with turns.take(attempt.key) as turn:
+        outcome = await attempt.run(await attempt.known(), newest=False)
+        while not isinstance(outcome, Outcome):
+            if outcome.kv is not None:
+                await turn.lost(outcome.kv.mod_revision)
+            outcome = await attempt.run(await attempt.store.get(attempt.key), newest=True)
+        return outcome
 
 
 @dataclass(slots=True)
@@ -114,6 +145,10 @@ class _Attempt:
     charge: Finish | None
     review: Reviewed | None
     resource: Resource | None
+
+    async def known(self) -> KeyValue | None:
+        """What this process knows of the object."""
+        return await self.store.get(self.key, consistent=False)
 
     async def run(self, kv: KeyValue | None, *, newest: bool) -> Outcome | _Lost:
         """Decide on a state and write. Raises the refusal, if the state was the newest one."""

@@ -23,10 +23,10 @@ from kinepy_server.writes.allocate import finisher
 from kinepy_server.writes.apply import APPLY_PATCH, handle_apply
 from kinepy_server.writes.create import actor_of, writer_of
 from kinepy_server.writes.options import WriteOptions, write_options
-from kinepy_server.writes.outcome import Decision, change
+from kinepy_server.writes.outcome import Decision, ForOneVersion, change
 from kinepy_server.writes.prepare import prepare_changed
 from kinepy_server.writes.review import review_of
-from kinepy_server.writes.update import check_version
+from kinepy_server.writes.update import check_version, may_name_version
 
 PATCH_TYPES = (*FORMATS, APPLY_PATCH)
 _CUSTOM_PATCH_TYPES = tuple(name for name in PATCH_TYPES if name != STRATEGIC_MERGE_PATCH)
@@ -45,7 +45,7 @@ async def handle_patch(context: Context, request: Request, resource: Resource) -
     outcome = await change(
         context,
         resource.key(request.namespace, request.name),
-        patcher.decide,
+        ForOneVersion(patcher.decide) if may_name_version(request) else patcher.decide,
         resource=resource,
         actor=actor_of(request, options),
         dry_run=options.dry_run,

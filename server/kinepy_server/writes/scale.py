@@ -28,10 +28,10 @@ from kinepy_server.writes.apply import APPLY_PATCH, Applier
 from kinepy_server.writes.body import read_object
 from kinepy_server.writes.create import actor_of, writer_of
 from kinepy_server.writes.options import WriteOptions, write_options
-from kinepy_server.writes.outcome import Decision, Reviewed, Write, change
+from kinepy_server.writes.outcome import Decision, ForOneVersion, Reviewed, Write, change
 from kinepy_server.writes.prepare import causes_of, prepare_again, prepare_changed
 from kinepy_server.writes.review import ActionReview
-from kinepy_server.writes.update import check_version, uid_conflict
+from kinepy_server.writes.update import check_version, may_name_version, uid_conflict
 
 Part: TypeAlias = "_ScaleUpdate | _ScalePatch | _ScaleApply"
 
@@ -77,7 +77,7 @@ async def _change(context: Context, request: Request, resource: Resource, *, par
     outcome = await change(
         context,
         resource.key(request.namespace, request.name),
-        part.decide,
+        ForOneVersion(part.decide) if may_name_version(request) else part.decide,
         resource=resource,
         actor=actor_of(request, part.options),
         dry_run=part.options.dry_run,

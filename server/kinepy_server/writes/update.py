@@ -19,7 +19,7 @@ from kinepy_server.writes.allocate import finisher
 from kinepy_server.writes.body import read_object
 from kinepy_server.writes.create import actor_of, writer_of
 from kinepy_server.writes.options import WriteOptions, write_options
-from kinepy_server.writes.outcome import Decision, Write, change
+from kinepy_server.writes.outcome import Decision, ForOneVersion, Write, change
 from kinepy_server.writes.prepare import prepare_changed, prepare_new
 from kinepy_server.writes.review import review_of
 
@@ -33,7 +33,7 @@ async def handle_update(context: Context, request: Request, resource: Resource) 
     outcome = await change(
         context,
         resource.key(request.namespace, request.name),
-        update.decide,
+        ForOneVersion(update.decide) if update.names_version else update.decide,
         resource=resource,
         actor=actor_of(request, options),
         dry_run=options.dry_run,
@@ -63,6 +63,8 @@ class _Update:
         self._writer: Writer = writer_of(context, resource, options, subresource=request.subresource)
         self._read = partial(read_object, context, request, resource, validation=options.validation)
         self._object: JsonObject | None = self._decoded()
+        self.names_version = bool(self._object["metadata"].get("resourceVersion"))
+        """Whether it is for one version of the object alone."""
 
     def _decoded(self) -> JsonObject:
         obj = self._read()
@@ -93,6 +95,11 @@ class _Update:
         uid = new["metadata"].get("uid", "")
         if uid and uid != stored:
             raise uid_conflict(self._resource, self._request, wanted=uid, stored=stored)
+
+
+def may_name_version(request: Request) -> bool:
+    """Whether a body that is not understood yet may be for one version of the object alone."""
+    return b"resourceVersion" in request.body
 
 
 def uid_conflict(resource: Resource, request: Request, *, wanted: str, stored: str) -> StatusError:
