@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import TYPE_CHECKING, Protocol
@@ -17,7 +17,7 @@ from kinepy_server.flow.control import FlowControl
 from kinepy_server.line_cache import LineCache
 from kinepy_server.metrics_controllers import ControllerMetrics
 from kinepy_server.resources.registry import Registry
-from kinepy_server.resources.resource import Resource
+from kinepy_server.resources.resource import JsonObject, Resource
 from kinepy_server.served import Served
 from kinepy_server.server_settings import ServerSettings
 
@@ -25,8 +25,16 @@ if TYPE_CHECKING:
     from kinepy_server.auth.signing import SigningKey
 
 
-class Namespaces(Protocol):
-    """Namespaces that another server keeps."""
+class HostObjects(Protocol):
+    """What the host of an aggregated server keeps."""
+
+    def namespace(self, name: str) -> JsonObject | None:
+        """A namespace as far as its metadata goes; None for one that is not known."""
+        ...
+
+    async def objects(self, resource: Resource, namespace: str, name: str) -> Sequence[JsonObject]:
+        """The object of a name, or all of them. Raises a StatusError when that cannot be found out."""
+        ...
 
     async def require(self, resource: Resource, namespace: str, *, name: str) -> None:
         """Raise what keeps an object from being created in one."""
@@ -55,8 +63,8 @@ class Context:
     """The group versions that other servers serve; none are known until somebody follows them."""
     catch_up: Callable[[str, str], Awaitable[None]] | None = None
     """Learns of a group and plural (empty: of any in the group) what another process may have defined."""
-    host_namespaces: Namespaces | None = None
-    """Those of the host of an aggregated server, which has none itself."""
+    host: HostObjects | None = None
+    """The host of an aggregated server, which has neither namespaces nor anything else of the built-in types."""
     accounts_for_pods: bool = False
     """Whether every pod is given a service account: so it is where a controller makes the accounts `default`."""
     controllers: ControllerMetrics = field(default_factory=ControllerMetrics)

@@ -54,15 +54,18 @@ class HookServer:
         self.answer = answer
         self.requests: list[Json] = []
         self.url = ""
+        self.connections: set[asyncio.StreamWriter] = set()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """One connection."""
+        self.connections.add(writer)
         try:
             while await self._one(reader, writer):
                 pass
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:
+            self.connections.discard(writer)
             writer.close()
 
     async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
@@ -96,3 +99,8 @@ async def hook_server(answer: Answer, tls: ssl.SSLContext | None = None) -> Asyn
         yield hooks
     finally:
         server.close()
+        # Clients in other processes keep their connections.
+        for connection in hooks.connections:
+            connection.transport.abort()
+        while hooks.connections:  # noqa: ASYNC110 each goes by itself
+            await asyncio.sleep(0)

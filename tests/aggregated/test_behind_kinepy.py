@@ -44,7 +44,12 @@ def account_kubeconfig(host: ServerProcess, folder: Path) -> Path:
                 {
                     "metadata": {"name": "namespaces"},
                     "rules": [
-                        {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "list", "watch"]}
+                        {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "list", "watch"]},
+                        {
+                            "apiGroups": ["admissionregistration.k8s.io"],
+                            "resources": ["*"],
+                            "verbs": ["get", "list", "watch"],
+                        },
                     ],
                 },
             ),

@@ -109,7 +109,7 @@ def test_a_host_that_does_not_let_its_configmap_be_read_says_so(host: ServerProc
     text = refused(
         host, tmp_path, "--aggregated", "--host-kubeconfig", str(weak), "--definitions", str(definitions)
     )
-    assert "--role=extension-apiserver-authentication-reader" in text
+    assert "the Role extension-apiserver-authentication-reader in kube-system" in text
 
 
 def test_the_host_is_told_where_to_find_the_types(host: ServerProcess, tmp_path: Path) -> None:

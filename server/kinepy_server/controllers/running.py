@@ -67,7 +67,7 @@ async def running_controllers(context: Context, names: Collection[str]) -> Async
     Definitions and APIServices are always looked after: the original does that itself too. Pods are given service
     accounts where the accounts `default` are kept.
     """
-    if context.host_namespaces is not None:
+    if context.host is not None:
         # All else is the host's.
         async with following_definitions(context):
             yield

@@ -49,11 +49,14 @@ async def _stored(
     context: Context, resource: Resource, namespace: str, *, binding: Binding
 ) -> list[JsonObject | None]:
     ref = binding.param_ref or {}
+    selects = binding.selects_params
+    if context.host is not None and context.registry.part(resource.group) is None:
+        found = await context.host.objects(resource, namespace, ref.get("name") or "")
+        return [obj for obj in found if ref.get("name") or selects is None or selects(labels_of(obj))]
     if ref.get("name"):
         kv = await context.store.get(resource.key(namespace, ref["name"]), consistent=False)
         return [orjson.loads(kv.value)] if kv is not None else []
     keys = KeyRange.prefix(resource.list_prefix(namespace))
     page = await context.store.range(keys, consistent=False)
     objects = [orjson.loads(kv.value) for kv in page.items]
-    selects = binding.selects_params
     return [obj for obj in objects if selects is None or selects(labels_of(obj))]

@@ -22,8 +22,8 @@ async def require_namespace(
         raise forbidden(resource, name, resource.shape.deletion)
     if not resource.namespaced:
         return None
-    if context.host_namespaces is not None:
-        await context.host_namespaces.require(resource, namespace, name=name)
+    if context.host is not None:
+        await context.host.require(resource, namespace, name=name)
         return None
     namespaces = context.registry.lookup("", "v1", "namespaces")
     assert namespaces is not None, "namespaces are always served"

@@ -77,6 +77,8 @@ async def judge(
 async def _namespace(context: Context, attributes: Attributes) -> JsonObject | None:
     if not attributes.resource.namespaced:
         return None
+    if context.host is not None:
+        return context.host.namespace(attributes.namespace)
     kv = await context.store.get(f"{_NAMESPACES}/{attributes.namespace}".encode(), consistent=False)
     found: JsonObject | None = None if kv is None else orjson.loads(kv.value)
     return found

@@ -19,6 +19,7 @@ from kinepy_server.version import GIT_VERSION
 
 JSON: Final = "application/json"
 ANSWER_BYTES_MAX: Final = 16 * 1024 * 1024
+WATCHES_MAX: Final = 16
 LINE_BYTES_MAX: Final = 4 * 1024 * 1024
 TOKEN_READ_EVERY_S: Final = 60.0
 _LONGER_S: Final = 30.0
@@ -49,7 +50,9 @@ class Host:
         transport = httpx.AsyncHTTPTransport(
             verify=_tls(config),
             # Watches hold connections of their own.
-            limits=httpx.Limits(max_connections=requests_max + 4, max_keepalive_connections=requests_max),
+            limits=httpx.Limits(
+                max_connections=requests_max + WATCHES_MAX, max_keepalive_connections=requests_max
+            ),
             socket_options=_KEEP_ALIVE,
         )
         self._client = httpx.AsyncClient(

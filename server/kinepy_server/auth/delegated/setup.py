@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from kinepy_server.auth.delegated.access import DelegatedAccess, DelegatedAuthorizer
+from kinepy_server.auth.delegated.admission import HostExtensions
 from kinepy_server.auth.delegated.authenticator import DelegatedAuthenticator
 from kinepy_server.auth.delegated.following import Follower
 from kinepy_server.auth.delegated.host import Host, HostError
 from kinepy_server.auth.delegated.host_config import BadHostConfig, HostConfig
-from kinepy_server.auth.delegated.namespaces import HostNamespaces
+from kinepy_server.auth.delegated.namespaces import Kept
 from kinepy_server.auth.delegated.said import Said, trust_followers
 from kinepy_server.auth.delegated.tokens import ReviewedTokens
 from kinepy_server.auth.delegated.trust import RequestHeader, Trust
@@ -22,9 +23,11 @@ from kinepy_server.auth.tokens import TokenUsers
 from kinepy_server.auth.user import User
 from kinepy_server.context import Context
 
+NOT_SERVED: Final = 404
+FORBIDDEN: Final = 403
 _MAY_READ: Final = (
-    "kubectl create rolebinding kinepy-authentication-reader -n kube-system"
-    " --role=extension-apiserver-authentication-reader --serviceaccount=NAMESPACE:NAME"
+    "give its user the Role extension-apiserver-authentication-reader in kube-system, and the right to get, list and"
+    " watch namespaces and all of admissionregistration.k8s.io; README has the commands"
 )
 
 
@@ -53,18 +56,19 @@ async def delegating(
         timeout_s=settings.delegation_timeout_s,
         requests_max=settings.delegation_requests_max,
     )
-    trust, namespaces = Trust(), HostNamespaces(host, clock=clock)
+    trust, kept = Trust(), Kept(host, clock=clock)
     said = Said(delegation.request_header, delegation.client_ca)
     keep_s = settings.delegation_cache_s
     tokens = ReviewedTokens(host, keep_s=keep_s, clock=clock, random=random)
     authenticator = DelegatedAuthenticator(trust, tokens, TokenUsers(users), clock=clock)
     authorizer = DelegatedAuthorizer(host, keep_s=keep_s, clock=clock, random=random)
     access = DelegatedAccess(authorizer)
-    followers = [*trust_followers(host, trust, said), namespaces.follower]
+    extensions = HostExtensions(context.extensions)
     try:
-        await _begin(followers)
+        followers = await _begun([*trust_followers(host, trust, said), kept.follower])
+        followers += await _begun(extensions.followers(host), optional=True)
         running = [asyncio.create_task(one.run(clock=clock, random=random)) for one in followers]
-        context.host_namespaces = namespaces
+        context.host = kept
         context.identity = Identity(
             context.identity.accounts, authorizer, authenticator.token_user, ask_create=access.may_create
         )
@@ -75,16 +79,23 @@ async def delegating(
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
     finally:
+        await context.extensions.close()
         await host.close()
 
 
-async def _begin(followers: Iterable[Follower]) -> None:
+async def _begun(followers: Iterable[Follower], *, optional: bool = False) -> list[Follower]:
+    """Those that have something to follow; an older host may lack what is optional. Raises `BadHostConfig`."""
+    found = []
     for follower in followers:
         try:
             await follower.read()
         except HostError as error:
-            advice = f": let its user read it, such as by {_MAY_READ}" if error.code == 403 else ""
+            if optional and error.code == NOT_SERVED:
+                continue
+            advice = f": {_MAY_READ}" if error.code == FORBIDDEN else ""
             raise BadHostConfig(f"the host cannot be asked ({error}){advice}") from error
+        found.append(follower)
+    return found
 
 
 class TrustedAuthorities:
