@@ -93,8 +93,8 @@ class Compactor:
                 await maintenance.put_floor(prefix, target)
         elif prefixes:
             async with self._driver.write() as tx:
-                if self._tail.continuity.is_broken(tx):
-                    raise StorageUnavailable(f"it was replaced after it had been at {target}")
+                if tx.revision < target:
+                    raise StorageUnavailable(f"it stands at revision {tx.revision}, but has been at {target}")
                 for prefix in prefixes:
                     await tx.put_floor(prefix, target)
         if prefixes:

@@ -25,7 +25,7 @@ from tests.simulation.database import SimConnection, SimDatabase
 from tests.simulation.faults import ConnectionBroke, Fault
 from tests.simulation.reference import Commit
 
-_PAUSE_FIRST_S, _PAUSE_MAX_S = 0.001, 0.5
+_PAUSE_FIRST_S, _PAUSE_MAX_S = 0.001, 0.03
 
 
 class SimRead(SqliteRead):
