@@ -107,6 +107,9 @@ class Backend:
                 task.cancel()
             await asyncio.gather(*self._connections, return_exceptions=True)
             self._server = None
+            # Handshakes that were under way end within the next turns of the loop.
+            for _ in range(20):
+                await asyncio.sleep(0)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -118,13 +121,12 @@ class Backend:
                 if _is_clients(asked):
                     self.asked.append(asked)
                 await (self.answer or self._flunders)(asked)
-        except (asyncio.IncompleteReadError, ConnectionError, ssl.SSLError):
+        except (asyncio.IncompleteReadError, ConnectionError, ssl.SSLError, asyncio.CancelledError):
             pass
-        except asyncio.CancelledError:
-            writer.transport.abort()
         finally:
             self._connections.discard(task)
-            writer.close()
+            # Closing would wait for the farewell of a client that may be gone.
+            writer.transport.abort()
 
     async def _flunders(self, asked: Asked) -> None:
         if asked.path == "/apis" and self.aggregated:

@@ -198,7 +198,12 @@ async def short_body(asked: Asked) -> None:
 
 @pytest.mark.parametrize(
     ("answer", "text"),
-    [(garbage, b"illegal"), (silence, b"EOF\n"), (endless_head, b""), (short_body, b"unexpected EOF\n")],
+    [
+        (garbage, b"malformed HTTP response"),
+        (silence, b"EOF\n"),
+        (endless_head, b""),
+        (short_body, b"unexpected EOF\n"),
+    ],
 )
 async def test_nonsense_is_told_as_503(
     memory_api: Api, memory: Context, flunders: Backend, answer: Any, text: bytes

@@ -96,14 +96,14 @@ async def _probe(service: ApiService, place: Address, transport: Transport) -> s
     try:
         async with asyncio.timeout(PROBE_S):
             response = await transport.probe(service, place, Message("GET", service.path.encode(), headers))
-            await response.aclose()
+            response.close()
     except TimeoutError:
         late = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
         return f'{failing}Get "{url}": {late}'
     except Unreachable as error:
         return f'{failing}Get "{url}": {error}'
-    if not 200 <= response.status_code < 300:
-        return f"{failing}bad status from {url}: {response.status_code}"
+    if not 200 <= response.status < 300:
+        return f"{failing}bad status from {url}: {response.status}"
     return None
 
 

@@ -48,7 +48,7 @@ async def check_api_services(context: Context) -> None:
             while True:
                 checker.apply(await feed.changes())
     finally:
-        await transport.close()
+        transport.close()
 
 
 class Checker:

@@ -37,8 +37,6 @@ def unreachable(error: Unreachable) -> PlainError:
 
 def words(error: BaseException, address: Address, service: ApiService) -> str:
     """Why there was no answer."""
-    import httpx
-
     for cause in _causes(error):
         if isinstance(cause, ssl.SSLCertVerificationError):
             return _certificate_words(cause, service)
@@ -46,15 +44,12 @@ def words(error: BaseException, address: Address, service: ApiService) -> str:
             return f"dial tcp {address.netloc}: connect: connection refused"
         if isinstance(cause, socket.gaierror):
             return f"dial tcp: lookup {address.host}: no such host"
-        if isinstance(cause, httpx.ConnectTimeout):
-            return f"dial tcp {address.netloc}: i/o timeout"
-        if isinstance(cause, httpx.TimeoutException):
-            return "context deadline exceeded"
         if isinstance(cause, ConnectionResetError):
             return "read: connection reset by peer"
-    if isinstance(error, httpx.RemoteProtocolError) and "without sending" in str(error):
-        return "EOF"
-    return str(error) or type(error).__name__
+    text = str(error) or type(error).__name__
+    # The loop tells of several addresses of one name in one text only.
+    refused = "Connect call failed" in text
+    return f"dial tcp {address.netloc}: connect: connection refused" if refused else text
 
 
 def _certificate_words(error: ssl.SSLCertVerificationError, service: ApiService) -> str:

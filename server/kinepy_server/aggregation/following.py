@@ -92,7 +92,7 @@ class _Keeper:
         if self._discoverer is not None:
             await self._discoverer.close()
         if state.proxy is not None:
-            await state.proxy.transport.close()
+            state.proxy.transport.close()
 
     def _changed(self) -> None:
         state = self._context.aggregation

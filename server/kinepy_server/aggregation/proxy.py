@@ -3,23 +3,20 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from kinepy_server.aggregation.apiservice import ApiService
+from kinepy_server.aggregation.connection import Broken
 from kinepy_server.aggregation.endpoints import Address, Unresolved
 from kinepy_server.aggregation.failures import Unreachable, unavailable, unreachable
 from kinepy_server.aggregation.framing import whole_messages
 from kinepy_server.aggregation.headers import forwarded, identity, is_redirect, returned, target
 from kinepy_server.aggregation.resolver import Resolver
-from kinepy_server.aggregation.transport import Message, Transport
+from kinepy_server.aggregation.transport import Answer, Message, Transport
 from kinepy_server.auth.user import MASTERS, User
 from kinepy_server.deadline import request_deadline_s
 from kinepy_server.request import Request
 from kinepy_server.response import Cut, Response, StreamResponse
 from kinepy_server.server_settings import ServerSettings
-
-if TYPE_CHECKING:
-    import httpx
 
 AT_ONCE_BYTES = 64 * 1024
 """Answers of a known length up to this are read whole, and sent in one piece."""
@@ -98,10 +95,10 @@ class Proxy:
                 try:
                     body = await _whole(response, OWN_ANSWER_BYTES_MAX)
                 finally:
-                    await response.aclose()
+                    response.close()
         except TimeoutError:
             raise Unreachable("context deadline exceeded") from None
-        return Told(response.status_code, returned(response.headers.multi_items()), body)
+        return Told(response.status, returned(response.headers), body)
 
     async def _address(self, service: ApiService) -> Address:
         assert service.service is not None, "only what others serve is asked for"
@@ -110,18 +107,18 @@ class Proxy:
         return await self.resolver.resolve(service.service)
 
     async def _answer(
-        self, request: Request, response: "httpx.Response", *, websocket: bool
+        self, request: Request, response: Answer, *, websocket: bool
     ) -> Response | StreamResponse:
-        headers = returned(response.headers.multi_items())
-        status = response.status_code
+        headers = returned(response.headers)
+        status = response.status
         if status == 403:
             # Said of every 403 here: saying it twice is none of HTTP's manners.
             headers.pop("x-content-type-options", None)
         if is_redirect(status, headers):
-            await response.aclose()
+            response.close()
             return Response(502, REDIRECTED, _TEXT, verbatim=True)
         if status in _NO_BODY:
-            await response.aclose()
+            response.close()
             headers.pop("content-length", None)
             return Response(status, b"", headers.pop("content-type", ""), headers, verbatim=True)
         length = headers.get("content-length", "")
@@ -130,7 +127,7 @@ class Proxy:
             try:
                 body = await _whole(response, AT_ONCE_BYTES)
             finally:
-                await response.aclose()
+                response.close()
             return Response(status, body, headers.pop("content-type", ""), headers, verbatim=True)
         parts: AsyncIterator[bytes] = _Parts(response)
         watch = request.verb == "watch"
@@ -140,18 +137,16 @@ class Proxy:
         return StreamResponse(status, parts, headers.pop("content-type", ""), headers, limit_s=limit_s)
 
 
-async def _whole(response: "httpx.Response", bytes_max: int) -> bytes:
+async def _whole(response: Answer, bytes_max: int) -> bytes:
     """The whole body as it was sent. Raises Unreachable when it is cut, or longer."""
-    import httpx
-
     parts, size = [], 0
     try:
-        async for part in response.aiter_raw():
+        while part := await response.read():
             size += len(part)
             if size > bytes_max:
                 raise Unreachable("the answer is too large")
             parts.append(part)
-    except httpx.HTTPError:
+    except Broken:
         raise Unreachable("unexpected EOF") from None
     return b"".join(parts)
 
@@ -159,21 +154,21 @@ async def _whole(response: "httpx.Response", bytes_max: int) -> bytes:
 class _Parts:
     """The body as it comes: no more is read from the backend than the client takes. Raises Cut."""
 
-    def __init__(self, response: "httpx.Response") -> None:
+    def __init__(self, response: Answer) -> None:
         self._response = response
-        self._parts = response.aiter_raw()
 
     def __aiter__(self) -> "_Parts":
         return self
 
     async def __anext__(self) -> bytes:
-        import httpx
-
         try:
-            return await anext(self._parts)
-        except httpx.HTTPError as error:
+            part = await self._response.read()
+        except Broken as error:
             raise Cut(str(error)) from None
+        if not part:
+            raise StopAsyncIteration
+        return part
 
     async def aclose(self) -> None:
         """Let the backend go."""
-        await self._response.aclose()
+        self._response.close()
