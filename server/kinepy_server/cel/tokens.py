@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from kinepy_server.cel.errors import CompileError, Issue
 from kinepy_server.cel.values import INT_MAX, UINT_MAX, UInt
+from kinepy_server.schema.go_numbers import whole_number
 
 
 class Token(NamedTuple):
@@ -71,9 +72,10 @@ def _tokens(source: str) -> Iterator[Token]:
 
 def _integer(source: str, offset: int, *, text: str) -> int:
     unsigned = text[-1] in "uU"
-    number = int(text.rstrip("uU"), 16 if text[1:2] in ("x", "X") else 10)
     # The parser joins a minus sign to the number after it, so one more is allowed here.
-    if number > (UINT_MAX if unsigned else INT_MAX + 1):
+    digits, high = text.rstrip("uU"), UINT_MAX if unsigned else INT_MAX + 1
+    number = int(digits, 16) if text[1:2] in ("x", "X") else whole_number(digits, high=high)
+    if number is None or number > high:
         kind = "uint" if unsigned else "int"
         raise CompileError(source, [Issue(offset, f"Syntax error: invalid {kind} literal")])
     return UInt(number) if unsigned else number

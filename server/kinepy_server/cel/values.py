@@ -7,6 +7,7 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from kinepy_server.cel.errors import EvaluationError
+from kinepy_server.schema.go_numbers import whole_number
 
 INT_MIN, INT_MAX, UINT_MAX = -(2**63), 2**63 - 1, 2**64 - 1
 NANOSECONDS = 1_000_000_000
@@ -16,6 +17,7 @@ _TIMESTAMP = re.compile(
 )
 _UNITS = {"h": 3600 * NANOSECONDS, "m": 60 * NANOSECONDS, "s": NANOSECONDS, "ms": 10**6}
 _UNITS |= {"us": 1000, "µs": 1000, "μs": 1000, "ns": 1}
+_FRACTION_DIGITS_MAX = 18
 _PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(h|ms|m|s|us|µs|μs|ns)", re.ASCII)
 _OFFSET = re.compile(r"([+-]?)(\d\d):(\d\d)", re.ASCII)
 
@@ -123,9 +125,15 @@ def duration_of(text: str) -> Duration:
             break
         whole, _, fraction = match.group(1).partition(".")
         unit = _UNITS[match.group(2)]
-        total += int(whole or "0") * unit + (int(fraction) * unit // 10 ** len(fraction) if fraction else 0)
+        number = whole_number(whole or "0")
+        if number is None:
+            break
+        # More digits than these say nothing about nanoseconds.
+        fraction = fraction[:_FRACTION_DIGITS_MAX] or "0"
+        total += number * unit + int(fraction) * unit // 10 ** len(fraction)
         position = match.end()
-    if position != len(body) or (not position and body != "0") or len(text) - len(body) > 1:
+    too_long = total > INT_MAX + text.startswith("-")
+    if too_long or position != len(body) or (not position and body != "0") or len(text) - len(body) > 1:
         raise EvaluationError(f'time: invalid duration "{text}"')
     return Duration(-total if text.startswith("-") else total)
 

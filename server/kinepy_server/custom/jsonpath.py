@@ -6,11 +6,14 @@ nothing.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
+from math import isinf
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any, TypeAlias
 
 from kinepy_server.schema.go_json import DEPTH_MAX
+from kinepy_server.schema.go_numbers import whole_number
 
 Step: TypeAlias = Callable[[list[Any]], list[Any]]
 VALUES_MAX = 100_000
@@ -110,8 +113,19 @@ def _take_number(text: str, position: int, steps: list[Step]) -> int:
     assert match is not None, "it may be empty"
     if _DECIMAL.fullmatch(match[0]) is None:
         raise BadPath(f"cannot parse number {match[0]}")
-    steps.append(_constant(float(match[0]) if "." in match[0] else int(match[0])))
+    steps.append(_constant(_number_of(match[0])))
     return match.end()
+
+
+def _number_of(text: str) -> int | float:
+    """As the original: an integer, else a number that may have a fraction."""
+    whole = None if "." in text else whole_number(text)
+    if whole is not None:
+        return whole
+    number = float(text)
+    if isinf(number):
+        raise BadPath(f"cannot parse number {text}")
+    return number
 
 
 def _take_brackets(text: str, position: int, steps: list[Step]) -> int:
@@ -125,7 +139,7 @@ def _take_brackets(text: str, position: int, steps: list[Step]) -> int:
     elif (key := _KEY.fullmatch(inner)) is not None:
         steps.extend(_parsed(f".{key[1]}"))
     elif (found := _SLICE.fullmatch(":" if inner == "*" else inner)) is not None:
-        steps.append(_elements(*found.groups()))
+        steps.append(_elements(*(None if part is None else _index(part) for part in found.groups())))
     else:
         raise BadPath(f"invalid array index {inner}")
     return end + 1
@@ -220,11 +234,26 @@ def _union(parts: Sequence[Sequence[Step]]) -> Step:
     return union
 
 
-def _elements(first: str, end: str | None, step: str | None) -> Step:
-    start = int(first) if first else 0
-    stop = (int(end[1:]) if end[1:] else None) if end is not None else start + 1
+@dataclass(frozen=True, slots=True)
+class _Index:
+    """A part of a slice; without a number where nothing is written."""
+
+    number: int | None
+
+
+def _index(part: str) -> _Index:
+    text = part.removeprefix(":")
+    number = whole_number(text) if text else None
+    if text and number is None:
+        raise BadPath(f"array index {text} is not a number")
+    return _Index(number)
+
+
+def _elements(first: _Index | None, end: _Index | None = None, step: _Index | None = None) -> Step:
+    start = (first.number if first is not None else None) or 0
+    stop = end.number if end is not None else start + 1
     last = end is None and start == -1
-    stride = int(step[1:]) if step and step[1:] else 1
+    stride = step.number if step is not None and step.number is not None else 1
 
     def pick(values: list[Any]) -> list[Any]:
         found: list[Any] = []

@@ -16,6 +16,7 @@ from kinepy_server.read.shown import respond, single_view
 from kinepy_server.request import Request
 from kinepy_server.resources.resource import JsonObject, Resource
 from kinepy_server.response import Response
+from kinepy_server.schema.go_numbers import UINT64_MAX, whole_number
 from kinepy_server.writes.address import settle_namespace
 from kinepy_server.writes.allocate import finisher
 from kinepy_server.writes.body import read_object
@@ -142,4 +143,5 @@ def actor_of(request: Request, options: WriteOptions) -> str:
 
 def is_version_set(text: str) -> bool:
     """Whether a resourceVersion says anything. On create, one that is no number is ignored (WR-2)."""
-    return text.isdecimal() and int(text) > 0
+    number = whole_number(text, high=UINT64_MAX) if text.isdecimal() else None
+    return number is not None and number > 0

@@ -12,6 +12,7 @@ from kinepy_server.request import Request
 from kinepy_server.resources.resource import JsonObject, Resource
 from kinepy_server.resources.strategies.keys import quoted
 from kinepy_server.schema.decode import DecodeError, decode
+from kinepy_server.schema.go_numbers import whole_number
 from kinepy_server.wire.body import decode_options
 from kinepy_server.wire.json_text import parse_json
 from kinepy_server.writes.options import dry_run_causes
@@ -20,7 +21,7 @@ _KIND = "DeleteOptions"
 _POLICIES = ("Foreground", "Background", "Orphan")
 _FINALIZER_OF = {"Foreground": FOREGROUND, "Orphan": ORPHAN}
 _KINDS_OF_OPTIONS = frozenset(("", _KIND))
-_integer = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
+_integer = re.compile(r"[+-]?[0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +85,11 @@ def _from_query(request: Request) -> JsonObject:
     if "orphanDependents" in query:
         value["orphanDependents"] = request.flag("orphanDependents")
     grace = request.parameter("gracePeriodSeconds")
-    if grace and not _integer.fullmatch(grace):
-        raise bad_request(f'strconv.ParseInt: parsing "{grace}": invalid syntax')
     if grace:
-        value["gracePeriodSeconds"] = int(grace)
+        seconds = value["gracePeriodSeconds"] = whole_number(grace)
+        if seconds is None:
+            why = "value out of range" if _integer.fullmatch(grace) else "invalid syntax"
+            raise bad_request(f'strconv.ParseInt: parsing "{grace}": {why}')
     return value
 
 

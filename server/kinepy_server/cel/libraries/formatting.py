@@ -7,8 +7,9 @@ from typing import Any
 from kinepy_server.cel.errors import EvaluationError
 from kinepy_server.cel.libraries.standard import double_text
 from kinepy_server.cel.values import Duration, Timestamp, TypeValue, UInt, name_of
+from kinepy_server.schema.go_numbers import whole_number
 
-_CLAUSE = re.compile(r"%(?:%|(?:\.(\d+))?(.?))", re.DOTALL)
+_CLAUSE = re.compile(r"%(?:%|(?:\.([0-9]+))?(.?))", re.DOTALL)
 _PRECISION_MAX = 1000
 
 
@@ -29,8 +30,8 @@ def formatted(template: str, args: list[Any]) -> str:
             value = next(remaining)
         except StopIteration:
             raise EvaluationError(f"index {len(args)} out of range") from None
-        digits = 6 if precision is None else int(precision)
-        if digits > _PRECISION_MAX:
+        digits = 6 if precision is None else whole_number(precision, high=_PRECISION_MAX)
+        if digits is None:
             raise EvaluationError("error during formatting: precision is too large")
         return write(value, digits)
 

@@ -9,6 +9,7 @@ from typing import Any
 from kinepy_server.cel.errors import EvaluationError
 from kinepy_server.cel.signatures import table, traverse
 from kinepy_server.cel.values import INT_MAX, INT_MIN, NAMES
+from kinepy_server.schema.go_numbers import UINT64_MAX, whole_number
 from kinepy_server.schema.quantity import BadQuantity, quantity_value
 
 _SEMVER = re.compile(
@@ -110,14 +111,18 @@ def _sign(quantity: Quantity) -> int:
 def _semver(text: str, normalize: bool = False) -> Semver:
     lenient = _LENIENT.fullmatch(text) if normalize else None
     if lenient is not None:
-        major, minor, patch, rest = lenient.groups()
-        text = f"{int(major)}.{int(minor or 0)}.{int(patch or 0)}{rest}"
+        numbers = ".".join((number or "0").lstrip("0") or "0" for number in lenient.groups()[:3])
+        text = f"{numbers}{lenient[4]}"
     match = _SEMVER.fullmatch(text)
     parts = (match[4] or "").split(".") if match is not None else []
-    bad = any(part.isdecimal() and part[0] == "0" and part != "0" for part in parts)
-    if match is None or bad or (match[4] and not all(parts)):
+    bad = any(part.isdecimal() and (_too_large(part) or (part[0] == "0" and part != "0")) for part in parts)
+    if match is None or bad or (match[4] and not all(parts)) or any(map(_too_large, match.group(1, 2, 3))):
         raise EvaluationError(f"No Major.Minor.Patch elements found: {text}")
     return Semver((int(match[1]), int(match[2]), int(match[3])), match[4] or "")
+
+
+def _too_large(digits: str) -> bool:
+    return whole_number(digits, high=UINT64_MAX) is None
 
 
 FUNCTIONS = [

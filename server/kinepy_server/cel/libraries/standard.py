@@ -20,6 +20,7 @@ from kinepy_server.cel.values import (
     duration_of,
     timestamp_of,
 )
+from kinepy_server.schema.go_numbers import whole_number
 
 
 def matches(text: str, pattern: str) -> bool:
@@ -50,11 +51,8 @@ def _int(value: float) -> int:
 
 
 def _int_of_text(text: str) -> int:
-    try:
-        number = int(text) if text.lstrip("+-").isdecimal() and text.isascii() else None
-    except ValueError:
-        number = None
-    if number is None or not INT_MIN <= number <= INT_MAX:
+    number = whole_number(text)
+    if number is None:
         raise EvaluationError("type conversion error from 'string' to 'int'")
     return number
 
@@ -66,9 +64,10 @@ def _uint(value: float) -> UInt:
 
 
 def _uint_of_text(text: str) -> UInt:
-    if not (text.isdecimal() and text.isascii()) or int(text) > UINT_MAX:
+    number = whole_number(text, low=0, high=UINT_MAX) if text.isdecimal() else None
+    if number is None:
         raise EvaluationError("type conversion error from 'string' to 'uint'")
-    return UInt(int(text))
+    return UInt(number)
 
 
 def _double_of_text(text: str) -> float:

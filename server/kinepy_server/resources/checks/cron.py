@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from functools import cache
 from zoneinfo import available_timezones
 
+from kinepy_server.schema.go_numbers import whole_number
+
 _MONTH_NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTHS = {name: at for at, name in enumerate(_MONTH_NAMES, 1)}
 _DAYS = {name: at for at, name in enumerate(("sun", "mon", "tue", "wed", "thu", "fri", "sat"))}
@@ -87,6 +89,9 @@ def _number(text: str, names: Mapping[str, int]) -> int:
         return names[text.lower()]
     if not (text.isascii() and text.removeprefix("-").removeprefix("+").isdigit()):
         raise _Bad(f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": invalid syntax')
-    if text.startswith("-"):
-        raise _Bad(f"negative number ({text}) not allowed: {text}")
-    return int(text)
+    number = whole_number(text)
+    if number is None:
+        raise _Bad(f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": value out of range')
+    if number < 0:
+        raise _Bad(f"negative number ({number}) not allowed: {text}")
+    return number

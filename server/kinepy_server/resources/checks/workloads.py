@@ -1,5 +1,6 @@
 """Checks of what makes pods, and of what scales and protects them."""
 
+import re
 from typing import Any
 
 from kinepy_server.resources.checks.causes import Path, forbidden, invalid, required, unsupported
@@ -14,23 +15,27 @@ from kinepy_server.resources.checks.entries import (
 )
 from kinepy_server.resources.checks.selectors import template_matches
 from kinepy_server.resources.resource import FieldError, JsonObject
+from kinepy_server.schema.go_numbers import whole_number
 
 PERCENT_FORM = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"  # noqa: E501
+_PERCENTAGE = re.compile(r"[0-9]+%")
 
 
 def share(value: Any, path: Path, errors: list[FieldError]) -> None:
     """A number, not negative, or a percentage."""
     if type(value) is int:
         NON_NEGATIVE(value, path, errors)
-    elif not (value.endswith("%") and value[:-1].isascii() and value[:-1].isdigit()):
+    elif not _PERCENTAGE.fullmatch(value):
         errors.append(invalid(path, value, PERCENT_FORM))
 
 
 def share_to_100(value: Any, path: Path, errors: list[FieldError]) -> None:
     """The same, a percentage of at most 100."""
     share(value, path, errors)
-    if type(value) is str and value[:-1].isdigit() and int(value[:-1]) > 100:
-        errors.append(invalid(path, value, "must not be greater than 100%"))
+    if type(value) is str and _PERCENTAGE.fullmatch(value):
+        number = whole_number(value[:-1])
+        if number is None or number > 100:
+            errors.append(invalid(path, value, "must not be greater than 100%"))
 
 
 def _is_zero(value: Any) -> bool:
