@@ -161,3 +161,16 @@ def test_a_server_that_lacks_even_the_name_of_the_one_before_is_noticed(tmp_path
         assert written.mod_revision == cluster.database.reference.bases[0][0] + 1
 
     play(scene, tmp_path, nodes=2, mode=POSTGRES)
+
+
+def test_floors_move_without_the_right_to_compact_after_a_fail_over_that_lost_nothing(tmp_path: Path) -> None:
+    # Seed 3000117, length 4: the floors waited for somebody to write on the new server.
+    async def scene(cluster: Cluster) -> None:
+        (node,) = cluster.nodes
+        written = await node.call(lambda store: store.put(b"k", b""))
+        cluster.database.take_over_whole()
+        cluster.database.maintainer = "somebody else"
+        assert await node.call(lambda store: store.compact()) == written.mod_revision
+        cluster.database.maintainer = ""
+
+    play(scene, tmp_path, nodes=1, settings=Settings(postgres_standbys="synchronous"), mode=POSTGRES)
