@@ -107,9 +107,8 @@ class Backend:
                 task.cancel()
             await asyncio.gather(*self._connections, return_exceptions=True)
             self._server = None
-            # Handshakes that were under way end within the next turns of the loop.
-            for _ in range(20):
-                await asyncio.sleep(0)
+            # Nothing tells of handshakes that were under way; the loop must not end before they have.
+            await asyncio.sleep(0.05)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()

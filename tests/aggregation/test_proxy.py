@@ -105,6 +105,7 @@ async def test_a_backend_that_wants_another_certificate_is_not_reached(
         await memory_api.post(API_SERVICES_PATH, api_service(flunders.port))
         await available(memory, memory_api, "FailedDiscoveryCheck")
         assert (await memory_api.get(FLUNDERS)).content == UNAVAILABLE
+        await memory_api.delete(OWN)
 
 
 UNKNOWN = b"error trying to reach service: tls: failed to verify certificate: x509: certificate "

@@ -39,6 +39,7 @@ class Connection(asyncio.Protocol):
         self.heard = False
         self._parser = httptools.HttpResponseParser(self)
         self._headless, self._headed, self._framed, self._reusable = headless, False, False, False
+        self._over = False
         self._parts: deque[bytes] = deque()
         self._held = self._head_bytes = 0
 
@@ -139,15 +140,21 @@ class Connection(asyncio.Protocol):
     # --- what the parser tells
 
     def on_message_begin(self) -> None:
-        """An answer begins: maybe the one after a mere information."""
-        self.headers = []
+        """An answer begins: maybe the one after a mere information. One that nobody asked for is not listened to."""
+        if self._headed:
+            self._over, self._reusable = True, False
+        else:
+            self.headers = []
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """One header."""
-        self.headers.append((name.decode("latin-1").lower(), value.decode("latin-1").strip()))
+        """One header; those after a body are left out."""
+        if not self._headed:
+            self.headers.append((name.decode("latin-1").lower(), value.decode("latin-1").strip()))
 
     def on_headers_complete(self) -> None:
         """The head is there."""
+        if self._headed:
+            return
         self.status = self._parser.get_status_code()
         if self.status in _INFORMATION:
             return
@@ -159,7 +166,7 @@ class Connection(asyncio.Protocol):
 
     def on_body(self, part: bytes) -> None:
         """A part of the body."""
-        if not self._headless:
+        if not self._headless and not self._over:
             self._parts.append(part)
             self._held += len(part)
 

@@ -19,6 +19,7 @@ from kinepy_server.aggregation.documents import (
 )
 from kinepy_server.aggregation.failures import Unreachable
 from kinepy_server.aggregation.proxy import Proxy
+from kinepy_server.lasting import in_background
 
 _log = logging.getLogger("kinepy.aggregation")
 REFRESH_S = 60.0
@@ -51,7 +52,9 @@ class Discoverer:
         for reference, found in services.items():
             if reference not in self._tasks:
                 self._woken[reference] = asyncio.Event()
-                self._tasks[reference] = asyncio.create_task(self._keep(reference))
+                self._tasks[reference] = in_background(
+                    self._keep(reference), name=f"discovery of {reference.server_name}"
+                )
             elif self._services[reference] != found:
                 self._woken[reference].set()
         self._services = dict(services)
