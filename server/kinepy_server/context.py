@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 class HostObjects(Protocol):
     """What the host of an aggregated server keeps."""
 
-    def namespace(self, name: str) -> JsonObject | None:
-        """A namespace as far as its metadata goes; None for one that is not known."""
+    async def namespace(self, name: str) -> JsonObject | None:
+        """A namespace as far as its metadata goes; None when there is none. Raises a StatusError when that cannot be
+        found out."""
         ...
 
     async def objects(self, resource: Resource, namespace: str, name: str) -> Sequence[JsonObject]:

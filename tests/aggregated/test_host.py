@@ -9,10 +9,14 @@ from typing import Any
 
 import pytest
 
-from kinepy_server.auth.delegated.following import Follower, Listener
+from kinepy_server.auth.delegated.admission import HostExtensions
+from kinepy_server.auth.delegated.following import PAUSE_FIRST_S, Follower, Listener
 from kinepy_server.auth.delegated.host import Host, HostError
 from kinepy_server.auth.delegated.host_config import HostConfig
+from kinepy_server.auth.delegated.namespaces import Kept
 from kinepy_server.auth.delegated.retrying import persistently
+from kinepy_server.dynamic_admission.extensions import VALIDATING, Extensions
+from kinepy_server.errors import StatusError
 from tests.aggregated.clocks import HandClock
 
 Json = Any
@@ -36,6 +40,7 @@ class Scripted:
 
     def __init__(self, *answers: bytes | None) -> None:
         self.answers, self.targets = list(answers), list[str]()
+        self.asked: asyncio.Queue[str] = asyncio.Queue()
         self.port = 0
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -43,6 +48,7 @@ class Scripted:
         try:
             head = await reader.readuntil(b"\r\n\r\n")
             self.targets.append(head.split(b" ")[1].decode())
+            self.asked.put_nowait(self.targets[-1])
             said = self.answers.pop(0) if self.answers else None
             if said is None:
                 await reader.read()
@@ -115,11 +121,16 @@ async def test_silence_ends_in_time() -> None:
 
 
 async def test_no_more_are_asked_at_once_than_may_be() -> None:
-    async with host_of(timeout_s=0.05) as (host, script):
-        asking = [host.get("/x") for _ in range(6)]
-        found = await asyncio.gather(*asking, return_exceptions=True)
-    assert [type(one) for one in found] == [HostError] * 6
-    assert len(script.targets) <= 2
+    async with host_of(timeout_s=60) as (host, script):
+        asking = [asyncio.create_task(host.get("/x")) for _ in range(6)]
+        for first in (0, 2, 4):
+            async with asyncio.timeout(20):
+                for _ in range(2):
+                    await script.asked.get()
+            assert len(script.targets) == first + 2
+            for task in asking[first : first + 2]:
+                task.cancel()
+        await asyncio.gather(*asking, return_exceptions=True)
 
 
 def listed(*names: str, version: str) -> bytes:
@@ -206,8 +217,72 @@ async def test_a_follower_bears_what_is_no_event() -> None:
     assert heard == ["=a", "+b"]
 
 
+async def test_a_follower_bears_objects_without_names() -> None:
+    heard, _ = await followed(
+        listed("a", version="5"),
+        watched({"type": "ADDED", "object": {"metadata": {"resourceVersion": "6"}}}),
+        watched({"type": ["ADDED"], "object": {"metadata": {"resourceVersion": "6", "name": 5}}}),
+        status(410, "too old resource version"),
+        answer(200, {"items": [{"metadata": {}}], "metadata": {"resourceVersion": "7"}}),
+        answer(200, {"items": {"a": 1}}),
+        answer(200, {"items": [], "metadata": [1]}),
+        listed("b", version="8"),
+        until=lambda heard: heard[-1] == "=b",
+    )
+    assert heard[0] == "=a"
+    assert heard[-1] == "=b"
+
+
+async def test_a_host_that_ends_every_watch_at_once_is_asked_after_growing_pauses() -> None:
+    clock = HandClock()
+    async with host_of(listed("a", version="5"), *[watched()] * 3, None) as (host, script):
+        follower = Follower(host, "/things", Listener(lambda _: None, lambda _: None, lambda _: None))
+        await follower.read()
+        running = asyncio.create_task(follower.run(clock=clock, random=Random(1)))
+        async with asyncio.timeout(20):
+            targets = [await script.asked.get() for _ in range(5)]
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+    assert len(clock.slept) == 3
+    assert clock.slept[0] >= PAUSE_FIRST_S
+    assert clock.slept == sorted(clock.slept)
+    assert all("resourceVersion=5" in target for target in targets[1:])
+
+
 async def test_a_long_list_is_read_in_pages() -> None:
     first = answer(200, {"items": [{"metadata": {"name": "a"}}], "metadata": {"continue": "more"}})
     heard, targets = await followed(first, listed("b", version="5"), until=bool)
     assert heard == ["=a,b"]
     assert targets[1].endswith("limit=500&continue=more")
+
+
+async def test_a_namespace_that_nobody_has_told_of_yet_is_asked_for() -> None:
+    new = answer(200, {"metadata": {"name": "new", "labels": {"a": "b"}}})
+    async with host_of(new, status(404, "not found"), status(403, "forbidden")) as (host, _):
+        kept = Kept(host, clock=HandClock())
+        found = await kept.namespace("new")
+        assert found is not None
+        assert found["metadata"]["labels"] == {"a": "b"}
+        assert await kept.namespace("gone") is None
+        with pytest.raises(StatusError, match="forbidden"):
+            await kept.namespace("hidden")
+
+
+def test_what_the_host_tells_again_is_not_compiled_again() -> None:
+    extensions = Extensions()
+    follower = HostExtensions(extensions)
+    listener = follower.listener(VALIDATING)
+
+    def webhook(name: str, url: str) -> Json:
+        return {"metadata": {"name": name}, "webhooks": [{"name": "w", "clientConfig": {"url": url}}]}
+
+    listener.state([webhook("a", "https://a/"), webhook("b", "https://b/")])
+    assert extensions.configuration is not None
+    before = extensions.configuration.validating
+    listener.changed(webhook("b", "https://other/"))
+    after = extensions.configuration.validating
+    assert [one.url for one in after] == ["https://a/", "https://other/"]
+    assert (after[0] is before[0], after[1] is before[1]) == (True, False)
+    listener.gone(webhook("a", ""))
+    listener.state([])
+    assert extensions.configuration is None

@@ -81,6 +81,12 @@ def test_what_is_no_kubeconfig_is_refused(text: str, why: str, tmp_path: Path) -
         kubeconfig_host(file)
 
 
+def test_a_user_in_the_address_is_refused_and_not_shown(tmp_path: Path) -> None:
+    with pytest.raises(BadHostConfig, match="take the user out of the address") as refused:
+        read(tmp_path, {"server": "https://me:s3cret@host:6443"})
+    assert "s3cret" not in str(refused.value)
+
+
 def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(BadHostConfig, match=r"cannot read .*absent"):
         kubeconfig_host(tmp_path / "absent")

@@ -11,6 +11,7 @@ from kinepy_server.context import Context
 from kinepy_server.custom.definition import PREFIX, definition_key
 from kinepy_server.custom.establishing import Establisher
 from kinepy_server.custom.serving import Serving
+from kinepy_server.lasting import in_background
 
 _log = logging.getLogger("kinepy.custom")
 DEFINITIONS = KeyRange.prefix(PREFIX)
@@ -24,7 +25,10 @@ async def following_definitions(context: Context) -> AsyncIterator[Serving]:
     follower = Follower(context)
     await follower.open()
     context.catch_up = follower.catch_up
-    tasks = [asyncio.create_task(follower.run()), asyncio.create_task(follower.establisher.run())]
+    tasks = [
+        in_background(follower.run(), name="definitions"),
+        in_background(follower.establisher.run(), name="establishing of definitions"),
+    ]
     try:
         yield follower.serving
     finally:

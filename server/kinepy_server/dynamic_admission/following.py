@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from kinepy import EventType, KeyRange, KeyValue, Store, Watch
 from kinepy.errors import Compacted, StorageUnavailable, StoreClosed, WatchOverflow
 from kinepy_server.dynamic_admission.extensions import PREFIXES, Extensions
+from kinepy_server.lasting import in_background
 
 if TYPE_CHECKING:
     from kinepy_server.dynamic_admission.configuration import Compiled
@@ -28,7 +29,10 @@ async def following_extensions(store: Store, extensions: Extensions) -> AsyncIte
         for follower in followers:
             stack.push_async_callback(follower.close)
             await follower.open()
-        tasks = [asyncio.create_task(follower.run()) for follower in followers]
+        tasks = [
+            in_background(follower.run(), name=f"following of {prefix.decode()}")
+            for prefix, follower in zip(PREFIXES, followers, strict=True)
+        ]
         try:
             yield
         finally:

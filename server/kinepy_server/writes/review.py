@@ -78,7 +78,7 @@ async def _namespace(context: Context, attributes: Attributes) -> JsonObject | N
     if not attributes.resource.namespaced:
         return None
     if context.host is not None:
-        return context.host.namespace(attributes.namespace)
+        return await context.host.namespace(attributes.namespace)
     kv = await context.store.get(f"{_NAMESPACES}/{attributes.namespace}".encode(), consistent=False)
     found: JsonObject | None = None if kv is None else orjson.loads(kv.value)
     return found

@@ -16,8 +16,11 @@ _log = logging.getLogger("kinepy.delegation")
 PARTIAL: Final = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1"
 PAGE_OBJECTS: Final = 500
 WATCH_S: Final = 300
+SHORT_S: Final = 1.0
 PAUSE_FIRST_S: Final = 0.8
 PAUSE_MAX_S: Final = 30.0
+
+_CHANGES: Final = frozenset(("ADDED", "MODIFIED", "DELETED"))
 
 Json = Mapping[str, Any]
 
@@ -38,7 +41,8 @@ class Follower:
     def __init__(
         self, host: Host, path: str, listener: Listener, *, selector: str = "", metadata_only: bool = False
     ) -> None:
-        self._host, self._path, self._listener = host, path, listener
+        self.path = path
+        self._host, self._listener = host, listener
         self._selector, self._metadata_only = selector, metadata_only
         self._version = ""
 
@@ -50,12 +54,14 @@ class Follower:
             page = await self._host.get(
                 self._target(limit=str(PAGE_OBJECTS), **more), accept=self._accept("List")
             )
-            found += page.get("items") or []
-            metadata = page.get("metadata") or {}
+            items, metadata = page.get("items") or [], page.get("metadata") or {}
+            if not (isinstance(items, list) and all(map(_is_named, items)) and isinstance(metadata, dict)):
+                raise HostError("the host's list holds what is no object")
+            found += items
             if not metadata.get("continue"):
                 break
-            more = {"continue": metadata["continue"]}
-        self._version = metadata.get("resourceVersion", "")
+            more = {"continue": str(metadata["continue"])}
+        self._version = str(metadata.get("resourceVersion") or "")
         self._listener.state(found)
 
     async def run(self, *, clock: Clock, random: Random) -> None:
@@ -66,10 +72,12 @@ class Follower:
             try:
                 if not self._version:
                     await self.read()
-                await self._watch()
+                if not await self._watch() and clock.monotonic() - began < SHORT_S:
+                    # As the original's clients: whoever ends every watch at once is not asked again at once.
+                    raise HostError("very short watch: it ended at once, and told nothing")
                 pause_s = PAUSE_FIRST_S
             except HostError as error:
-                _log.warning("%s of the host cannot be followed for the moment: %s", self._path, error)
+                _log.warning("%s of the host cannot be followed for the moment: %s", self.path, error)
                 if error.code:
                     # Expired, or of a past that the host does not have (any more): a list is right whatever it was.
                     self._version = ""
@@ -78,26 +86,31 @@ class Follower:
                 await clock.sleep(pause_s * (1 + random.random()))
                 pause_s = min(2 * pause_s, PAUSE_MAX_S)
 
-    async def _watch(self) -> None:
+    async def _watch(self) -> bool:
+        """Follow until the host ends it; whether it has told anything."""
         target = self._target(
             watch="true",
             allowWatchBookmarks="true",
             resourceVersion=self._version,
             timeoutSeconds=str(WATCH_S),
         )
-        lines = self._host.lines(target, accept=self._accept(""), limit_s=WATCH_S)
-        async for line in lines:
+        told = False
+        async for line in self._host.lines(target, accept=self._accept(""), limit_s=WATCH_S):
+            told = True
             self._take(line)
+        return told
 
     def _take(self, line: bytes) -> None:
         try:
             event = orjson.loads(line)
-            kind, obj = event["type"], event["object"]
+            kind, obj = str(event["type"]), event["object"]
             if kind == "ERROR":
                 raise HostError(obj.get("message", "the watch failed"), code=obj.get("code", 0))
-            version = obj["metadata"]["resourceVersion"]
+            version = str(obj["metadata"]["resourceVersion"])
         except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
             raise HostError("the host's watch told what is no event") from None
+        if kind in _CHANGES and not _is_named(obj):
+            raise HostError("the host's watch told of what is no object")
         if kind in ("ADDED", "MODIFIED"):
             self._listener.changed(obj)
         elif kind == "DELETED":
@@ -107,7 +120,12 @@ class Follower:
     def _target(self, **parameters: str) -> str:
         if self._selector:
             parameters["fieldSelector"] = self._selector
-        return f"{self._path}?{urlencode(parameters)}"
+        return f"{self.path}?{urlencode(parameters)}"
 
     def _accept(self, suffix: str) -> str:
         return f"{PARTIAL.format(suffix)},{JSON}" if self._metadata_only else JSON
+
+
+def _is_named(obj: Any) -> bool:
+    metadata = obj.get("metadata") if isinstance(obj, dict) else None
+    return isinstance(metadata, dict) and isinstance(metadata.get("name"), str)

@@ -105,7 +105,7 @@ class Host:
                     yield line
         except TimeoutError:
             raise HostError(f"{_verb('GET', url)}: context deadline exceeded") from None
-        except (httpx.HTTPError, ssl.SSLError) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError) as error:
             raise _unreachable("GET", url, error) from None
 
     def _open(self, method: str, url: str, *, accept: str, body: bytes | None) -> Any:

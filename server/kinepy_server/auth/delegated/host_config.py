@@ -57,6 +57,9 @@ def kubeconfig_host(path: Path) -> HostConfig:
         url = str(cluster["server"]).rstrip("/")
     except (yaml.YAMLError, KeyError, TypeError, AttributeError) as error:
         raise BadHostConfig(f"{path} is no kubeconfig with a current context ({error!r})") from error
+    if "@" in url.partition("://")[2].partition("/")[0]:
+        # It would be shown wherever the address is.
+        raise BadHostConfig(f"{path}: take the user out of the address, and name it by username and password")
     for member in _NOT_FOLLOWED:
         if user.get(member):
             raise BadHostConfig(

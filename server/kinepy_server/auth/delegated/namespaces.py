@@ -37,9 +37,16 @@ class Kept:
         if found["metadata"].get("deletionTimestamp"):
             raise terminating(resource, namespace, name=name)
 
-    def namespace(self, name: str) -> JsonObject | None:
-        """A namespace as far as its metadata goes; None for one that is not known."""
-        return self._namespaces.get(name)
+    async def namespace(self, name: str) -> JsonObject | None:
+        """A namespace as far as its metadata goes; None when there is none. Raises a StatusError when that cannot be
+        found out: what selects by labels must not be passed over."""
+        found = self._namespaces.get(name)
+        try:
+            return found if found is not None else await self._look_up(name)
+        except StatusError as error:
+            if error.code != 404:
+                raise
+            return None
 
     async def objects(self, resource: Resource, namespace: str, name: str) -> Sequence[JsonObject]:
         """The object of a name, or all of them. Raises a StatusError when that cannot be found out."""

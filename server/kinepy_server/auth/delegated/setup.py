@@ -22,6 +22,7 @@ from kinepy_server.auth.identity import Identity
 from kinepy_server.auth.tokens import TokenUsers
 from kinepy_server.auth.user import User
 from kinepy_server.context import Context
+from kinepy_server.lasting import in_background
 
 NOT_SERVED: Final = 404
 FORBIDDEN: Final = 403
@@ -67,7 +68,10 @@ async def delegating(
     try:
         followers = await _begun([*trust_followers(host, trust, said), kept.follower])
         followers += await _begun(extensions.followers(host), optional=True)
-        running = [asyncio.create_task(one.run(clock=clock, random=random)) for one in followers]
+        running = [
+            in_background(one.run(clock=clock, random=random), name=f"following of the host's {one.path}")
+            for one in followers
+        ]
         context.host = kept
         context.identity = Identity(
             context.identity.accounts, authorizer, authenticator.token_user, ask_create=access.may_create
