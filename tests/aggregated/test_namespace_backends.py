@@ -101,6 +101,21 @@ async def test_a_refusal_is_told() -> None:
     assert remaining.failures == [f"{path}: broken"]
 
 
+async def test_a_list_of_what_is_no_object_holds_the_namespace() -> None:
+    path = "/apis/g.io/v1/namespaces/ns/a"
+    told = {"v1": {"resources": [resource("a")], "freshness": CURRENT}}
+    nonsense: list[Any] = [[{}], [{"metadata": {"name": 5}}], {"a": 1}, 5]
+    for items in nonsense:
+        _, remaining = await deleted(told, {f"GET {path}": (200, {"items": items})})
+        assert remaining.failures == [f"{path}: the backend's list holds what is no object"]
+
+
+async def test_the_name_of_a_resource_is_no_part_of_a_request_but_its_place() -> None:
+    told = {"v1": {"resources": [resource("a b/../c")], "freshness": CURRENT}}
+    asked, _ = await deleted(told, {})
+    assert asked[0] == "DELETE /apis/g.io/v1/namespaces/ns/a%20b%2F..%2Fc"
+
+
 async def test_a_server_that_does_not_tell_what_it_has_holds_the_namespace() -> None:
     asked, remaining = await deleted({"v1": {"freshness": STALE}})
     assert (asked, bool(remaining)) == ([], True)

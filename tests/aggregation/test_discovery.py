@@ -186,6 +186,8 @@ def test_among_equals_names_decide_and_releases_come_first() -> None:
         b'{"items":[1]}',
         b'{"items":[{"versions":{"a":1}}]}',
         b'{"items":[{"metadata":[1]}]}',
+        b'{"items":[{"metadata":{"name":"g"},"versions":[{"version":"v1","resources":[{}]}]}]}',
+        b'{"items":[{"metadata":{"name":"g"},"versions":[{"version":"v1","resources":[{"resource":"a","verbs":1}]}]}]}',
     ],
 )
 def test_what_is_no_document_is_refused(body: bytes) -> None:
@@ -194,7 +196,14 @@ def test_what_is_no_document_is_refused(body: bytes) -> None:
 
 
 def test_what_is_no_list_of_resources_is_refused() -> None:
-    for body in (b"nope", b'{"resources":{"a":1}}', b'{"resources":["a"]}'):
+    for body in (
+        b"nope",
+        b'{"resources":{"a":1}}',
+        b'{"resources":["a"]}',
+        b'{"resources":[{}]}',
+        b'{"resources":[{"name":["a/b"]}]}',
+        b'{"resources":[{"name":"a","verbs":"get"}]}',
+    ):
         with pytest.raises(BadDocument):
             of_one(body)
     with pytest.raises(BadDocument):

@@ -3,13 +3,21 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from random import Random
 from typing import Any
 
 import orjson
 import pytest
 
+from kinepy import open_store
+from kinepy.clock import SystemClock
+from kinepy.errors import StoreClosed
+from kinepy_server.aggregation.resolver import Resolver
+from kinepy_server.custom.conversion import WebhookConverter
+from kinepy_server.dynamic_admission.extensions import Extensions
 from tests.admission.hooks import Answer, HookServer, hook_server
 from tests.custom.conversion_hooks import (
+    V1,
     V2,
     WIDGETS2,
     Json,
@@ -349,3 +357,17 @@ async def test_a_webhook_that_has_learned_something_is_asked_again(
     monkeypatch.setattr("kinepy_server.custom.conversion.KEPT_S", 1e-9)
     assert (await api.get(f"{WIDGETS2}/w")).body["metadata"]["labels"] == {"colour": "red"}
     assert (await api.get(WIDGETS2)).body["items"][0]["metadata"]["labels"] == {"colour": "red"}
+
+
+async def test_a_database_that_is_away_while_a_service_is_looked_up_is_told_to_all_who_ask() -> None:
+    async with open_store("sqlite:///:memory:") as store:
+        clock = SystemClock()
+        extensions = Extensions()
+        extensions.places = Resolver(store, clock=clock, random=Random(1))
+        client = {"service": {"namespace": "default", "name": "hook"}}
+        converter = WebhookConverter({"clientConfig": client}, extensions, clock)
+    value = orjson.dumps({"apiVersion": V1, "kind": "Widget", "metadata": {"name": "w"}, "spec": {}})
+    asking = [asyncio.create_task(converter.convert_shared([value], V2)) for _ in range(2)]
+    found = await asyncio.gather(*asking, return_exceptions=True)
+    assert [type(one) for one in found] == [StoreClosed, StoreClosed]
+    await extensions.close()

@@ -30,6 +30,8 @@ def of_all(body: bytes) -> Mapping[GroupVersion, Json]:
         if not isinstance(metadata, dict):
             raise BadDocument("metadata is no object")
         for version in _items(group, "versions"):
+            for resource in _items(version, "resources"):
+                _check(resource, "resource")
             found[str(metadata.get("name") or ""), str(version.get("version"))] = version
     return found
 
@@ -39,7 +41,7 @@ def of_one(body: bytes) -> Json:
     resources: dict[str, dict[str, Any]] = {}
     subresources: list[Json] = []
     for resource in _items(_object(body), "resources"):
-        name = str(resource.get("name") or "")
+        name = _check(resource, "name")
         if "/" in name:
             subresources.append(resource)
         else:
@@ -80,6 +82,16 @@ def _subresource(told: Json, name: str) -> Json:
 
 def _kind(told: Json) -> Json:
     return {name: told.get(name) or "" for name in ("group", "version", "kind")}
+
+
+def _check(resource: Json, member: str) -> str:
+    """The name of a resource."""
+    name, verbs = resource.get(member), resource.get("verbs")
+    if not isinstance(name, str):
+        raise BadDocument("a resource has no name")
+    if verbs is not None and not isinstance(verbs, list):
+        raise BadDocument("verbs is no list")
+    return name
 
 
 def _object(body: bytes) -> Json:

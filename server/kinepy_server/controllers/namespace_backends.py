@@ -14,6 +14,7 @@ from kinepy_server.aggregation.merging import Catalog
 from kinepy_server.auth.user import AUTHENTICATED, SERVICE_ACCOUNT_PREFIX, User, service_account_groups
 from kinepy_server.context import Context
 from kinepy_server.controllers.namespace_conditions import Remaining
+from kinepy_server.objects.metadata import is_named
 
 if TYPE_CHECKING:
     from kinepy_server.aggregation.proxy import Proxy, Told
@@ -36,7 +37,7 @@ async def delete_on_backends(context: Context, namespace: str, remaining: Remain
     for service, document in _preferred(context, remaining):
         if "delete" in (document.get("verbs") or ()) and document.get("scope") == "Namespaced":
             plural = document["resource"]
-            path = f"{service.path}/namespaces/{quote(namespace)}/{plural}"
+            path = f"{service.path}/namespaces/{quote(namespace)}/{quote(plural, safe='')}"
             collection = _Collection(proxy, service, path, document)
             try:
                 await collection.empty(remaining, name=f"{plural}.{service.group}")
@@ -84,7 +85,8 @@ class _Collection:
             left = await self._list(remaining)
         for item in left:
             remaining.objects[name] += 1
-            remaining.finalizers.update(item["metadata"].get("finalizers") or ())
+            finalizers = item["metadata"].get("finalizers")
+            remaining.finalizers.update(map(str, finalizers if isinstance(finalizers, list) else ()))
 
     async def _delete(self, path: str) -> "Told":
         target = f"{path}?propagationPolicy=Background"
@@ -94,7 +96,9 @@ class _Collection:
         answer = await self.proxy.ask(self.service, self.path, accept=_LIST, user=CONTROLLER, limit_s=LIMIT_S)
         if not self._went_well(answer, remaining):
             return []
-        items: list[Json] = _object(answer).get("items") or []
+        items = _object(answer).get("items") or []
+        if not (isinstance(items, list) and all(map(is_named, items))):
+            raise Unreachable("the backend's list holds what is no object")
         return items
 
     def _went_well(self, answer: "Told", remaining: Remaining) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 
 from kinepy.clock import Clock
+from kinepy.errors import KinepyError
 from kinepy_server.dynamic_admission.endpoint import endpoint_of
 from kinepy_server.dynamic_admission.extensions import Extensions
 from kinepy_server.errors import StatusError, raw_error
@@ -100,7 +101,7 @@ class WebhookConverter:
             found = await self.convert(list(mine), api_version)
             for future, obj in zip(mine.values(), found, strict=True):
                 future.set_result(orjson.dumps(obj))
-        except StatusError as error:
+        except (StatusError, KinepyError) as error:
             for future in mine.values():
                 future.set_exception(error)
                 future.exception()  # nobody may be left to be told

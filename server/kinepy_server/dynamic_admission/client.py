@@ -91,23 +91,22 @@ class Clients:
         joint = "&" if "?" in webhook.url else "?"
         url = f"{webhook.url}{joint}timeout={webhook.timeout_s}s"
         before = f'{_FAILED}Post "{url}": '
-        place = await self._place(webhook, url)
+        address = url
         try:
-            async with (
-                asyncio.timeout(webhook.timeout_s),
-                self._pools.taken(webhook) as client,
-                client.stream(
+            async with asyncio.timeout(webhook.timeout_s), self._pools.taken(webhook) as client:
+                place = await self._place(webhook, url)
+                address = place.url
+                async with client.stream(
                     "POST", place.url, content=body, headers=place.headers, extensions=place.extensions
-                ) as answer,
-            ):
-                before = f"{_FAILED}{_WHILE_READING}"
-                content = await _content(answer, answer_bytes_max)
+                ) as answer:
+                    before = f"{_FAILED}{_WHILE_READING}"
+                    content = await _content(answer, answer_bytes_max)
         except TimeoutError:
             raise CallFailed(f"{before}{DEADLINE}") from None
         except BrokenOff as error:
             raise CallFailed(f"{before}{error}") from None
         except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError, OSError) as error:
-            raise CallFailed(f"{before}{no_connection(error, place.url)}") from None
+            raise CallFailed(f"{before}{no_connection(error, address)}") from None
         content_type = answer.headers.get("content-type", "")
         if not 200 <= answer.status_code < 300:
             raise CallFailed(f"{_FAILED}{refused_by(answer.status_code, content, content_type)}")

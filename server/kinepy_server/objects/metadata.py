@@ -246,3 +246,9 @@ def _finalizer_errors(finalizers: Sequence[str], *, qualified: bool) -> list[Fie
             if "/" not in name and name not in _STANDARD_FINALIZERS
         ]
     return errors
+
+
+def is_named(obj: Any) -> bool:
+    """Whether what another server has told is an object with a name."""
+    metadata = obj.get("metadata") if isinstance(obj, dict) else None
+    return isinstance(metadata, dict) and isinstance(metadata.get("name"), str)

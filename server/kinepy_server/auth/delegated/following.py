@@ -11,6 +11,7 @@ import orjson
 
 from kinepy.clock import Clock
 from kinepy_server.auth.delegated.host import JSON, Host, HostError
+from kinepy_server.objects.metadata import is_named
 
 _log = logging.getLogger("kinepy.delegation")
 PARTIAL: Final = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1"
@@ -55,7 +56,7 @@ class Follower:
                 self._target(limit=str(PAGE_OBJECTS), **more), accept=self._accept("List")
             )
             items, metadata = page.get("items") or [], page.get("metadata") or {}
-            if not (isinstance(items, list) and all(map(_is_named, items)) and isinstance(metadata, dict)):
+            if not (isinstance(items, list) and all(map(is_named, items)) and isinstance(metadata, dict)):
                 raise HostError("the host's list holds what is no object")
             found += items
             if not metadata.get("continue"):
@@ -109,7 +110,7 @@ class Follower:
             version = str(obj["metadata"]["resourceVersion"])
         except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
             raise HostError("the host's watch told what is no event") from None
-        if kind in _CHANGES and not _is_named(obj):
+        if kind in _CHANGES and not is_named(obj):
             raise HostError("the host's watch told of what is no object")
         if kind in ("ADDED", "MODIFIED"):
             self._listener.changed(obj)
@@ -124,8 +125,3 @@ class Follower:
 
     def _accept(self, suffix: str) -> str:
         return f"{PARTIAL.format(suffix)},{JSON}" if self._metadata_only else JSON
-
-
-def _is_named(obj: Any) -> bool:
-    metadata = obj.get("metadata") if isinstance(obj, dict) else None
-    return isinstance(metadata, dict) and isinstance(metadata.get("name"), str)
