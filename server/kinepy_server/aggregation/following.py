@@ -13,6 +13,7 @@ from kinepy_server.aggregation.priorities import own_priority
 from kinepy_server.aggregation.state import Published
 from kinepy_server.context import Context
 from kinepy_server.controllers.feed import Feed
+from kinepy_server.lasting import in_background
 
 if TYPE_CHECKING:
     from kinepy_server.aggregation.discovering import Discoverer
@@ -27,7 +28,7 @@ async def following_api_services(context: Context) -> AsyncIterator[None]:
     """Keep the context's state in step while the block runs; it knows all that is stored when the block begins."""
     keeper = _Keeper(context)
     begun = asyncio.get_running_loop().create_future()
-    task = asyncio.create_task(_follow(context, keeper, begun))
+    task = in_background(_follow(context, keeper, begun), name="following APIServices")
     try:
         await asyncio.wait((begun, task), return_when=asyncio.FIRST_COMPLETED)
         if not begun.done():
