@@ -8,6 +8,7 @@ import orjson
 from kinepy_server.context import Context
 from kinepy_server.dynamic_admission.attributes import Attributes
 from kinepy_server.dynamic_admission.configuration import Configuration
+from kinepy_server.dynamic_admission.extensions import UNSEEN_BY_POLICIES
 from kinepy_server.dynamic_admission.mutating import Mutations
 from kinepy_server.dynamic_admission.policies import check_policies
 from kinepy_server.dynamic_admission.webhooks import Webhooks
@@ -32,13 +33,15 @@ class Chain:
     ) -> None:
         self._context, self._configuration, self._built_in = context, configuration, built_in
         self._attributes, self._namespace, self._warnings = attributes, namespace, warnings
+        self._for_policies = attributes.resource.qualified not in UNSEEN_BY_POLICIES
         self._webhooks = Webhooks(context, attributes, namespace=namespace, warnings=warnings)
 
     async def mutate(self) -> bool:
         """Policies, then webhooks; if anything changed, what is built in, and a second round for who asks for one.
         Whether anything did."""
         configuration, attributes, webhooks = self._configuration, self._attributes, self._webhooks
-        policies = configuration.mutating_policies if attributes.new is not None else ()
+        judged = attributes.new is not None and self._for_policies
+        policies = configuration.mutating_policies if judged else ()
         if not policies and not configuration.mutating:
             return False
         before = orjson.dumps(attributes.new)
@@ -57,7 +60,7 @@ class Chain:
         """Policies, then webhooks. Raises the first refusal."""
         await check_policies(
             self._context,
-            self._configuration.policies,
+            self._configuration.policies if self._for_policies else (),
             self._attributes,
             namespace=self._namespace,
             warnings=self._warnings,

@@ -10,6 +10,17 @@ if TYPE_CHECKING:
 
 OWN_GROUP = "admissionregistration.k8s.io"
 """Objects of this group are never subject to admission by objects: they could lock everybody out."""
+UNSEEN_BY_POLICIES = frozenset(
+    (
+        "selfsubjectreviews.authentication.k8s.io",
+        "tokenreviews.authentication.k8s.io",
+        "localsubjectaccessreviews.authorization.k8s.io",
+        "selfsubjectaccessreviews.authorization.k8s.io",
+        "selfsubjectrulesreviews.authorization.k8s.io",
+        "subjectaccessreviews.authorization.k8s.io",
+    )
+)
+"""Questions about rights and identities are for webhooks alone: a policy, too, could lock everybody out by them."""
 MUTATING = b"/registry/mutatingwebhookconfigurations/"
 VALIDATING = b"/registry/validatingwebhookconfigurations/"
 POLICIES = b"/registry/validatingadmissionpolicies/"

@@ -16,22 +16,19 @@ GROUP = "authorization.k8s.io"
 _INVALID, _REQUIRED = "FieldValueInvalid", "FieldValueRequired"
 
 
-async def review_own_access(context: Context, request: Request, obj: JsonObject) -> None:
-    """Whether the user of the request may."""
+def check_own_access(request: Request, obj: JsonObject) -> None:
+    """Raise what is wrong with a question about the user of the request."""
     spec = obj.get("spec") or {}
     _refuse([*_attribute_causes(spec), *_selector_causes(spec), *_metadata_causes(obj["metadata"])])
-    _answer(context, obj, request.user)
 
 
-async def review_access(context: Context, request: Request, obj: JsonObject) -> None:
-    """Whether a user may."""
-    spec = obj.get("spec") or {}
-    _refuse([*_subject_causes(spec), *_metadata_causes(obj["metadata"])])
-    _answer(context, obj, _subject(spec))
+def check_access(request: Request, obj: JsonObject) -> None:
+    """Raise what is wrong with a question about any user."""
+    _refuse([*_subject_causes(obj.get("spec") or {}), *_metadata_causes(obj["metadata"])])
 
 
-async def review_local_access(context: Context, request: Request, obj: JsonObject) -> None:
-    """Whether a user may in the namespace of the request."""
+def check_local_access(request: Request, obj: JsonObject) -> None:
+    """Raise what is wrong with a question about any user in the namespace of the request."""
     spec, metadata = obj.get("spec") or {}, obj["metadata"]
     causes = [*_subject_causes(spec)]
     if metadata.keys() - {"namespace", "managedFields"}:
@@ -44,7 +41,16 @@ async def review_local_access(context: Context, request: Request, obj: JsonObjec
         shown, why = _go_names(spec["nonResourceAttributes"]), "disallowed on this kind of request"
         causes.append(_invalid("spec.nonResourceAttributes", shown, why))
     _refuse(causes)
-    _answer(context, obj, _subject(spec))
+
+
+async def review_own_access(context: Context, request: Request, obj: JsonObject) -> None:
+    """Whether the user of the request may."""
+    _answer(context, obj, request.user)
+
+
+async def review_access(context: Context, request: Request, obj: JsonObject) -> None:
+    """Whether a user may."""
+    _answer(context, obj, _subject(obj["spec"]))
 
 
 def _answer(context: Context, obj: JsonObject, user: User) -> None:

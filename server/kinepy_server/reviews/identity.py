@@ -19,12 +19,16 @@ async def review_self(context: Context, request: Request, obj: JsonObject) -> No
     obj["status"] = {"userInfo": user_object(request.user)}
 
 
+def check_token(request: Request, obj: JsonObject) -> None:
+    """Raise what is wrong with a question about a token."""
+    if not (obj.get("spec") or {}).get("token"):
+        raise bad_request("token is required for TokenReview in authentication")
+
+
 async def review_token(context: Context, request: Request, obj: JsonObject) -> None:
     """Tell the user of a token, if it is good for one of the audiences."""
-    spec = obj.get("spec") or {}
-    token = spec.get("token", "")
-    if not token:
-        raise bad_request("token is required for TokenReview in authentication")
+    spec = obj["spec"]
+    token = spec["token"]
     audiences = spec.get("audiences") or AUDIENCES
     try:
         found = await _user(context, token, audiences)

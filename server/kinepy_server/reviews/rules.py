@@ -7,12 +7,15 @@ from kinepy_server.request import Request
 from kinepy_server.resources.resource import JsonObject
 
 
+def check_own_rules(request: Request, obj: JsonObject) -> None:
+    """Raise what is wrong with the question."""
+    if not (obj.get("spec") or {}).get("namespace"):
+        raise bad_request("no namespace on request")
+
+
 async def review_own_rules(context: Context, request: Request, obj: JsonObject) -> None:
     """List the user's rules. The answer is another object than the question."""
-    namespace = (obj.get("spec") or {}).get("namespace", "")
-    if not namespace:
-        raise bad_request("no namespace on request")
-    held = context.identity.authorizer.held(request.user, namespace)
+    held = context.identity.authorizer.held(request.user, obj["spec"]["namespace"])
     obj["metadata"], obj["spec"] = {}, {}
     obj["status"] = {
         "resourceRules": [_part(rule, urls=False) for rule in held.rules if rule.resources],

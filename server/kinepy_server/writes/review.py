@@ -85,7 +85,7 @@ async def _namespace(context: Context, attributes: Attributes) -> JsonObject | N
 
 
 class ActionReview:
-    """The review of a write of what is no stored object: a Scale, an Eviction, a Binding."""
+    """The review of a write of what is no stored object: a Scale, an Eviction, a Binding, a question."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class ActionReview:
             resource=self._resource,
             subresource=request.subresource,
             namespace=request.namespace,
-            name=request.name,
+            name=request.name or (new.get("metadata") or {}).get("name", ""),
             user=request.user,
             new=new,
             old=old,
