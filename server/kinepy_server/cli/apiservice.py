@@ -20,7 +20,8 @@ VERSION_PRIORITY: Final = 100
 def api_services(data: Path, definitions: Sequence[Path], *, service: str, port: int) -> str:
     """The APIServices of all versions that definitions serve, as YAML. Raises `Problem`.
 
-    The server's certificate gets the name by which the host calls it, if it is one of the own CA.
+    The server's certificate gets the name by which the host calls it, if it is one of the own CA; a server that runs
+    shows it after a restart.
     """
     namespace, slash, name = service.partition("/")
     if not slash or not namespace or not name or "/" in name:
