@@ -71,6 +71,14 @@ async def test_it_reads_the_same_in_any_pieces_again_and_again(answer: bytes, cu
         assert "link" not in dict(connection.headers)
 
 
+async def test_trailers_have_a_bound() -> None:
+    endless = [b"x: " + b"a" * 65536] * (HEAD_BYTES_MAX // 65536 + 4)
+    async with asyncio.timeout(20), answering(CHUNKED[:-2], *endless) as connection:
+        await connection.request(HEAD, b"", headless=False)
+        with pytest.raises(Broken, match="exceeded"):
+            await whole(connection)
+
+
 async def test_a_body_without_a_length_ends_with_the_connection() -> None:
     async with answering(UNTIL_CLOSE, close=True) as connection:
         await connection.request(HEAD, b"", headless=False)

@@ -11,6 +11,7 @@ from typing import Any, cast
 import httptools
 
 HEAD_BYTES_MAX = 1024 * 1024
+"""Of a head, and of whatever else comes before or after a part of a body: extensions of chunks, trailers."""
 HELD_BYTES_MAX = 256 * 1024
 """So much is held that the client has not taken yet; then the backend is not read from."""
 _INFORMATION = range(100, 200)
@@ -109,15 +110,14 @@ class Connection(asyncio.Protocol):
             self.abort()
             return
         self.heard = True
-        if not self._headed:
-            self._head_bytes += len(data)
+        self._head_bytes += len(data)
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserError as error:
             self._fail(Broken(f"malformed HTTP response: {error}"))
         except httptools.HttpParserUpgrade:
             self._fail(Broken("malformed HTTP response: an upgrade that nobody asked for"))
-        if not self._headed and self._head_bytes > HEAD_BYTES_MAX:
+        if self._head_bytes > HEAD_BYTES_MAX and not self.complete:
             self._fail(Broken(f"server response headers exceeded {HEAD_BYTES_MAX} bytes; aborted"))
         if self._held > HELD_BYTES_MAX and self._transport is not None and not self.complete:
             self._transport.pause_reading()
@@ -166,6 +166,7 @@ class Connection(asyncio.Protocol):
 
     def on_body(self, part: bytes) -> None:
         """A part of the body."""
+        self._head_bytes = 0
         if not self._headless and not self._over:
             self._parts.append(part)
             self._held += len(part)
