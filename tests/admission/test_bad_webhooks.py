@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
+from kinepy_server.dynamic_admission.review_checks import problem_of
 from tests.admission.bad_hooks import Behave, bad_server, drip, endless, hang, saying
 from tests.admission.hooks import allow, hook_server
 from tests.admission.objects import Json, put_in_force, webhook, webhooks
@@ -18,6 +19,7 @@ READING = (
     "failed to call webhook: unexpected error when reading response body. Please retry. Original error: "
 )
 OK = b"HTTP/1.1 200 OK\r\n"
+REVIEW = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}
 
 
 def sized(body: bytes, more: bytes = b"") -> bytes:
@@ -82,6 +84,24 @@ async def test_what_goes_wrong_is_told(api: Api, behave: Behave, why: str) -> No
     began = time.monotonic()
     assert await refusal(api, behave) == (500, why)
     assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize(
+    ("review", "why"),
+    [
+        ({}, "webhook response was absent"),
+        ({"response": {"uid": 'a"b'}}, r'expected response.uid="u", got "a\"b"'),
+        ({"response": {"uid": "u"}}, "got /, Kind="),
+        ({"apiVersion": "v1", "kind": "List", "response": {"uid": "u"}}, "got /v1, Kind=List"),
+        ({"apiVersion": "a.io/v1", "response": {"uid": "u"}}, "got a.io/v1, Kind="),
+        (
+            {**REVIEW, "response": {"uid": "u", "patch": "W10=", "patchType": 'X"'}},
+            r'unsupported patch type "X\""',
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_review_is_told(review: Json, why: str) -> None:
+    assert problem_of(review, "u", mutating=True).endswith(why)
 
 
 async def test_a_certificate_of_somebody_else_is_not_trusted(api: Api) -> None:

@@ -3,7 +3,9 @@
 import pytest
 
 from kinepy.clock import SystemClock
-from kinepy_server.auth.delegated.authenticator import NamedUsers
+from kinepy_server.auth.actions import Action
+from kinepy_server.auth.delegated.authenticator import NAMED_BYTES_MAX, NamedUsers
+from kinepy_server.auth.delegated.questions import CONTROLLED_BYTES_MAX, is_short, question
 from kinepy_server.auth.delegated.trust import (
     BadTrust,
     Bundle,
@@ -13,6 +15,8 @@ from kinepy_server.auth.delegated.trust import (
     Trust,
     request_header_of,
 )
+from kinepy_server.auth.front_proxy import new_front_proxy
+from kinepy_server.auth.setup import Security
 from kinepy_server.auth.user import User
 from tests.aggregated.authority import DAY, Authority, Shown
 
@@ -148,3 +152,29 @@ def test_the_uid_is_read_where_it_is_asked_for() -> None:
     headers = (("X-Remote-User", "u"), ("X-Remote-Uid", "7"))
     read, unread = told(*headers), told(*headers, said=RequestHeader())
     assert read is not None and unread is not None and (read.uid, unread.uid) == ("7", "")
+
+
+def test_a_user_of_whom_much_is_said_is_known_but_not_kept() -> None:
+    users = NamedUsers(RequestHeader(ca="PEM"))
+    short = [(b"x-remote-user", b"ann")]
+    long = [*short, (b"x-remote-extra-scopes", b"s" * NAMED_BYTES_MAX)]
+    assert users.user(short) is users.user(list(short))
+    first, second = users.user(long), users.user(long)
+    assert first == second
+    assert first is not second
+
+
+def test_an_answer_to_a_long_question_is_not_kept() -> None:
+    user = User("ann", ("g" * CONTROLLED_BYTES_MAX,))
+    listing = Action("list", "", "pods", namespace="default")
+    long = "a in (" + ",".join(f"v{number}" for number in range(CONTROLLED_BYTES_MAX)) + ")"
+    assert is_short(question(user, listing, query={"labelSelector": ["a=b"]}))
+    assert not is_short(question(user, listing, query={"labelSelector": [long]}))
+    assert not is_short(question(user, Action("get", "", "", path="/" + "x" * 20_000, is_resource=False)))
+
+
+def test_keys_and_tokens_are_not_shown() -> None:
+    proxy = new_front_proxy()
+    assert "PRIVATE KEY" in proxy.chain
+    assert "PRIVATE KEY" not in repr(proxy)
+    assert "s3cret" not in repr(Security(users={"s3cret": User("ann", ())}))

@@ -6,7 +6,7 @@ front-proxy-client.crt, front-proxy-client.key   this server as a client; the ce
 It is another authority than that of users: whoever holds such a certificate may tell a backend any user.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -38,7 +38,7 @@ class FrontProxy:
     """The authority's certificate, and key and certificate of the client, as PEM."""
 
     ca: str
-    chain: str
+    chain: str = field(repr=False)
 
 
 def new_front_proxy() -> FrontProxy:

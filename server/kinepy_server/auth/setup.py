@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class Security:
     """How a server finds out who asks, and what it lets them do."""
 
-    users: Mapping[str, User] = field(default_factory=dict)
+    users: Mapping[str, User] = field(default_factory=dict, repr=False)
     """By token."""
     find_key: "Callable[[], SigningKey] | None" = None
     """The key for tokens of service accounts; one that lives as long as the process when it is None."""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from kinepy_server.resources.strategies.keys import quoted
 from kinepy_server.schema.go_json import kind_of
 
 GROUP, KIND = "admission.k8s.io", "AdmissionReview"
@@ -47,8 +48,9 @@ def problem_of(review: Mapping[str, Any], uid: str, *, mutating: bool) -> str:
     if response is None:
         return "webhook response was absent"
     if response.get("uid") != uid:
-        return f'expected response.uid="{uid}", got "{response.get("uid") or ""}"'
-    api_version, kind = review.get("apiVersion") or "/", review.get("kind") or ""
+        return f'expected response.uid="{uid}", got {quoted(response.get("uid") or "")}'
+    group, _, version = str(review.get("apiVersion") or "").rpartition("/")
+    api_version, kind = f"{group}/{version}", review.get("kind") or ""
     if (api_version, kind) != (f"{GROUP}/v1", KIND):
         return f"expected webhook response of {GROUP}/v1, Kind={KIND}, got {api_version}, Kind={kind}"
     return _patch_problem(response, mutating=mutating)
@@ -66,7 +68,7 @@ def _patch_problem(response: Mapping[str, Any], *, mutating: bool) -> str:
         return "webhook returned response.patchType but not response.patch"
     if patch_type == "":
         return 'webhook returned invalid response.patchType of ""'
-    return "" if patch_type in (None, "JSONPatch") else f'unsupported patch type "{patch_type}"'
+    return "" if patch_type in (None, "JSONPatch") else f"unsupported patch type {quoted(patch_type)}"
 
 
 def older_problem_of(review: Mapping[str, Any]) -> str:

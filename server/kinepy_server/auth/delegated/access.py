@@ -45,7 +45,7 @@ class DelegatedAuthorizer:
         spec = question(user, action, version=version, query=query)
         key = orjson.dumps(spec, option=orjson.OPT_SORT_KEYS)
         known = self._answers.known(key)
-        return known if known is not None else self._ask(key, spec, keep=is_short(action))
+        return known if known is not None else self._ask(key, spec, keep=is_short(spec))
 
     async def _ask(self, key: bytes, spec: Mapping[str, Any], *, keep: bool) -> Decision:
         async def ask() -> Decision:

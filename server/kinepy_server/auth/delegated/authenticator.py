@@ -19,6 +19,8 @@ from kinepy_server.seams import CLIENT_CERTIFICATE, Scope
 
 JUDGED_MAX: Final = 1000
 NAMED_MAX: Final = 10_000
+NAMED_BYTES_MAX: Final = 4096
+"""Users of whom more is said are read anew each time."""
 JUDGED_AGAIN_US: Final = 10_000_000
 
 RawHeaders = Sequence[tuple[bytes, bytes]]
@@ -97,9 +99,11 @@ class NamedUsers:
         try:
             return self._known[telling]
         except KeyError:
-            if len(self._known) >= NAMED_MAX:
-                self._known.clear()
-            user = self._known[telling] = proxied_user(self.said, telling)
+            user = proxied_user(self.said, telling)
+            if sum(len(name) + len(value) for name, value in telling) <= NAMED_BYTES_MAX:
+                if len(self._known) >= NAMED_MAX:
+                    self._known.clear()
+                self._known[telling] = user
             return user
 
 

@@ -3,12 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import orjson
+
 from kinepy_server.auth.actions import Attributes
 from kinepy_server.auth.user import User
 from kinepy_server.read.selectors.fields import FieldSelectorError, parse_fields
 from kinepy_server.read.selectors.labels import LabelSelectorError, parse_labels
 
-CONTROLLED_CHARACTERS_MAX: Final = 10_000
+CONTROLLED_BYTES_MAX: Final = 10_000
 """An answer to a longer question is not kept: whoever asks such things would fill the memory."""
 Query = Mapping[str, Sequence[str]]
 _SELECTING = frozenset(("list", "watch", "deletecollection"))
@@ -40,10 +42,10 @@ def question(
     return spec | {member: value for member, value in whose.items() if value}
 
 
-def is_short(action: Attributes) -> bool:
-    """Whether the answer may be kept."""
-    parts = ("namespace", "verb", "group", "resource", "subresource", "name", "path")
-    return sum(len(getattr(action, part)) for part in parts) < CONTROLLED_CHARACTERS_MAX
+def is_short(spec: Mapping[str, Any]) -> bool:
+    """Whether the answer may be kept. What is asked for counts, not who asks."""
+    asked = spec.get("resourceAttributes") or spec["nonResourceAttributes"]
+    return len(orjson.dumps(asked)) < CONTROLLED_BYTES_MAX
 
 
 def _selectors(query: Query) -> dict[str, Any]:
