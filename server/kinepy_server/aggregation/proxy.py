@@ -122,7 +122,12 @@ class Proxy:
             headers.pop("content-length", None)
             return Response(status, b"", headers.pop("content-type", ""), headers, verbatim=True)
         length = headers.get("content-length", "")
-        if length.isdecimal() and int(length) <= AT_ONCE_BYTES and request.method != "HEAD":
+        if (
+            length.isdecimal()
+            and len(length) < 10
+            and int(length) <= AT_ONCE_BYTES
+            and request.method != "HEAD"
+        ):
             del headers["content-length"]
             try:
                 body = await _whole(response, AT_ONCE_BYTES)

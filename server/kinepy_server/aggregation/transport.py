@@ -133,7 +133,8 @@ class Transport:
                     closed = connection.reused and not connection.heard
                     if not (isinstance(error, Broken) and closed and message.method in _SAFE):
                         raise
-        except (Broken, OSError) as error:
+        # UnicodeError: a name that is none in DNS.
+        except (Broken, OSError, UnicodeError) as error:
             raise Unreachable(words(error, address, service)) from error
 
     async def _pool(self, trust: _Trust) -> _Pool:
