@@ -79,8 +79,8 @@ class WatchBatch:
 class RangeResult:
     """A snapshot of a range. `revision` is the revision that was read; `items` are in key order.
 
-    `more` says that the limit cut the result. `total` counts the whole range at that revision,
-    whatever the limit.
+    `more` says that a limit cut the result. `total` counts the whole range at that revision,
+    whatever the limits.
     """
 
     revision: Revision

@@ -117,7 +117,7 @@ class ReadTransaction(Protocol):
         """The database's identity, made once."""
         ...
 
-    async def heads(self, key_range: KeyRange, *, limit: int) -> Sequence[Head]:
+    async def heads(self, key_range: KeyRange, *, limit: int | None) -> Sequence[Head]:
         """Live keys of the range in key order."""
         ...
 
@@ -129,8 +129,11 @@ class ReadTransaction(Protocol):
         """The live rows of the keys, with values; absent keys are left out."""
         ...
 
-    async def rows_of(self, positions: Collection[tuple[Revision, int]]) -> Sequence[LogRow]:
-        """The log rows at the given (revision, sub), in no order."""
+    async def rows_of(self, positions: Sequence[tuple[Revision, int]], *, bytes_max: int) -> Sequence[LogRow]:
+        """The log rows at the given (revision, sub), in that order; those that are not there are left out.
+
+        Ends with the row with which the values reach `bytes_max`; no more are read into memory.
+        """
         ...
 
     async def state_at(

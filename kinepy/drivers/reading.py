@@ -53,7 +53,9 @@ class StatementReads(ABC):
     async def latest_of(self, keys: Collection[bytes]) -> Mapping[bytes, LogRow]: ...
 
     @abstractmethod
-    async def rows_of(self, positions: Collection[tuple[Revision, int]]) -> Sequence[LogRow]: ...
+    async def rows_of(
+        self, positions: Sequence[tuple[Revision, int]], *, bytes_max: int
+    ) -> Sequence[LogRow]: ...
 
     @abstractmethod
     async def leases_of(self, ids: Collection[int]) -> Sequence[LeaseRow]: ...
@@ -83,11 +85,12 @@ class StatementReads(ABC):
             raise StorageCorrupt("the table store is empty")
         return str(rows[0][0])
 
-    async def heads(self, key_range: KeyRange, *, limit: int) -> Sequence[Head]:
+    async def heads(self, key_range: KeyRange, *, limit: int | None) -> Sequence[Head]:
         if key_range.is_empty:
             return []
         statement = statements.heads.on(key_range)
-        return list(map(Head._make, await self._fetch(statement, limit=limit, **range_parameters(key_range))))
+        rows = await self._fetch(statement, limit=_limit(limit), **range_parameters(key_range))
+        return list(map(Head._make, rows))
 
     async def latest(self, key_range: KeyRange, *, limit: int | None) -> Sequence[LogRow]:
         if key_range.is_empty:

@@ -77,17 +77,22 @@ def _rows_of() -> ClauseElement:
         sa.bindparam("revisions", type_=ARRAY(sa.BigInteger)),
         sa.bindparam("subs", type_=ARRAY(sa.Integer)),
     ]
-    wanted = (
-        sa.func.unnest(*arrays)
-        .table_valued(sa.column("revision", sa.BigInteger), sa.column("sub", sa.Integer))
-        .render_derived()
-    )
+    columns = sa.column("revision", sa.BigInteger), sa.column("sub", sa.Integer)
+    wanted = sa.func.unnest(*arrays).table_valued(*columns, with_ordinality="place").render_derived()
     found = wanted.join(log, sa.and_(log.c.revision == wanted.c.revision, log.c.sub == wanted.c.sub))
-    return sa.select(*log.c).select_from(found)
+    size = sa.func.coalesce(sa.func.length(log.c.value), sa.literal_column("0"))
+    before = (sa.func.sum(size).over(order_by=wanted.c.place, rows=(None, 0)) - size).label("bytes_before")
+    rows = sa.select(*log.c, wanted.c.place, before).select_from(found).subquery("rows")
+    return (
+        sa.select(*(rows.c[column.name] for column in log.c))
+        .where(rows.c.bytes_before < sa.bindparam("bytes", type_=sa.BigInteger))
+        .order_by(rows.c.place)
+    )
 
 
 rows_of: ClauseElement = _rows_of()
-"""The rows at positions. Primary key of log for each."""
+"""The rows at positions, in their order, up to the one with which the values reach `bytes`. Primary key of log for
+each; lengths are known without reading the values."""
 
 put_lease_batch: ClauseElement = sa.select(sa.literal_column("1")).add_cte(
     insert_lease_batch.cte("put_batch"), forget_lease_batches.cte("forget_batches")

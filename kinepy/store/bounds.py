@@ -16,10 +16,10 @@ def check_value(key: bytes, value: bytes, settings: Settings) -> None:
         raise ValueTooLarge(key=key, size_bytes=len(value), value_bytes_max=settings.value_bytes_max)
 
 
-def check_limit(limit: int | None) -> None:
+def check_limit(limit: int | None, *, name: str = "limit") -> None:
     """Raise `InvalidRequest` for a limit that can hold nothing."""
     if limit is not None and limit < 1:
-        raise InvalidRequest(f"limit {limit} is invalid: it must be at least 1")
+        raise InvalidRequest(f"{name} {limit} is invalid: it must be at least 1")
 
 
 def check_ttl(ttl_s: int, settings: Settings) -> None:

@@ -197,6 +197,11 @@ class Cache:
             return entry
         return record
 
+    def newest(self, head: Head) -> KeyValue | Head:
+        """The cached record of a version, if there is one, else what was given."""
+        entry = self.entries.get(head.key)
+        return entry if type(entry) is KeyValue and entry.mod_revision == head.revision else head
+
     def keys_in(self, key_range: KeyRange, *, limit: int | None = None) -> list[bytes]:
         """The first live keys of a range, in order."""
         if key_range.is_empty:

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Sequence
 from heapq import merge
 from itertools import islice
 
-from kinepy.drivers.base import Driver, Head, LogRow, ReadTransaction
-from kinepy.errors import RevisionInFuture, StorageUnavailable, StoreClosed
+from kinepy.drivers.base import Driver, Head, ReadTransaction
+from kinepy.errors import RevisionInFuture, StorageCorrupt, StorageUnavailable, StoreClosed
 from kinepy.keys import KeyRange
 from kinepy.log.barrier import Barrier
 from kinepy.log.floors import read_floors
@@ -22,6 +22,7 @@ from kinepy.revision import Revision
 from kinepy.settings import Settings
 from kinepy.store.bounds import check_key, check_limit
 from kinepy.store.state import LocalState
+from kinepy.store.values import Values
 
 TRIES_MAX = 3
 READS_IN_A_ROW_MAX = 64
@@ -43,6 +44,7 @@ class Reads:
         self._driver, self._state, self._tail, self._barrier = driver, state, tail, barrier
         self._cache, self._ring = state.cache, state.ring
         self._settings, self._metrics = settings, metrics
+        self._values = Values(driver, state.cache, settings=settings, metrics=metrics)
         # A database of one process cannot know more than this process.
         self._shared = driver.facts.shared
         self._in_a_row = 0
@@ -90,7 +92,7 @@ class Reads:
                 self._metrics.cache_hits += 1
                 cache.touch((key,))
                 return entry
-        result = await self._snapshot(KeyRange.single(key), at=at, limit=None, keys_only=False)
+        result = await self._snapshot(KeyRange.single(key), at=at)
         return result.items[0] if result.items else None
 
     # --- range
@@ -101,29 +103,42 @@ class Reads:
         *,
         at: Revision | None,
         limit: int | None,
+        bytes_max: int | None,
         keys_only: bool,
         consistent: bool,
     ) -> RangeResult:
         """See `Store.range`."""
         check_limit(limit)
+        check_limit(bytes_max, name="bytes_max")
         await self._applied(at, consistent=consistent)
-        return await self._snapshot(key_range, at=at, limit=limit, keys_only=keys_only)
+        return await self._snapshot(key_range, at=at, limit=limit, bytes_max=bytes_max, keys_only=keys_only)
 
     async def _snapshot(
-        self, key_range: KeyRange, *, at: Revision | None, limit: int | None, keys_only: bool
+        self,
+        key_range: KeyRange,
+        *,
+        at: Revision | None,
+        limit: int | None = None,
+        bytes_max: int | None = None,
+        keys_only: bool = False,
     ) -> RangeResult:
         for _ in range(TRIES_MAX):
             local = self._local(key_range, at=at, limit=limit)
             if local is None:
                 break
             revision, entries, total = local
-            items = _without_values(entries) if keys_only else await self._with_values(entries)
+            items: Sequence[KeyValue] | None
+            if keys_only:
+                items = _without_values(entries)
+            else:
+                items = await self._values.of(entries, bytes_max=bytes_max)
             if items is not None:
-                more = limit is not None and total > len(items)
-                return RangeResult(revision, items, more, total)
+                return RangeResult(revision, items, total > len(items), total)
             # A value that memory had let go was compacted away: it is not the newest any more.
             await self.catch_up()
-        return await self._from_database(key_range, at=at, limit=limit, keys_only=keys_only)
+        return await self._from_database(
+            key_range, at=at, limit=limit, bytes_max=bytes_max, keys_only=keys_only
+        )
 
     def _local(
         self, key_range: KeyRange, *, at: Revision | None, limit: int | None
@@ -164,49 +179,44 @@ class Reads:
             found.append(entries[key] if record is None else record)
         return at, found, total
 
-    async def _with_values(self, entries: list[KeyValue | Head]) -> Sequence[KeyValue] | None:
-        """The entries with their values; None when one is gone from the log."""
-        missing = [entry for entry in entries if type(entry) is Head]
-        self._metrics.cache_misses += len(missing)
-        self._metrics.cache_hits += len(entries) - len(missing)
-        if missing:
-            records = await self._read_values(missing)
-            if len(records) < len(missing):
-                return None
-            return [records[entry.key] if type(entry) is Head else entry for entry in entries]  # type: ignore[misc]
-        if len(entries) < self._settings.page_rows_max:
-            self._cache.touch(entry.key for entry in entries)
-        return entries  # type: ignore[return-value]  # none of them is a Head
-
-    async def _read_values(self, heads: Sequence[Head]) -> dict[bytes, KeyValue]:
-        """Versions by their position in the log, where they never change."""
-        page, records = self._settings.page_rows_max, dict[bytes, KeyValue]()
-        async with self._driver.read() as tx:
-            for first in range(0, len(heads), page):
-                positions = [(head.revision, head.sub) for head in heads[first : first + page]]
-                rows = await tx.rows_of(positions)
-                for record in self._cache.fill([key_value_of(row) for row in rows]):
-                    records[record.key] = record
-        return records
-
     async def _from_database(
-        self, key_range: KeyRange, *, at: Revision | None, limit: int | None, keys_only: bool
+        self,
+        key_range: KeyRange,
+        *,
+        at: Revision | None,
+        limit: int | None,
+        bytes_max: int | None,
+        keys_only: bool,
     ) -> RangeResult:
+        items: Sequence[KeyValue]
         async with self._driver.read() as tx:
             revision = await self._check_snapshot(tx, key_range, at)
+            if key_range.is_single and not keys_only:
+                items = await self._one_at(tx, key_range, at)
+                return RangeResult(revision, items, False, len(items))
             cut = None if limit is None else limit + 1
-            rows: Sequence[LogRow]
-            if at is None and not keys_only:
-                rows = await tx.latest(key_range, limit=cut)
+            heads = await _heads_at(tx, key_range, at=at, limit=cut)
+            more = limit is not None and len(heads) > limit
+            total = await tx.count_at(key_range, at=revision) if more else len(heads)
+            entries = heads[:limit]
+            if keys_only:
+                items = _without_values(entries)
             else:
-                rows = await tx.state_at(key_range, at=revision, limit=cut, keys_only=keys_only)
-            more = limit is not None and len(rows) > limit
-            total = await tx.count_at(key_range, at=revision) if more else len(rows)
-        records = [key_value_of(row) for row in rows[:limit]]
-        self._metrics.cache_misses += len(records)
-        if not keys_only:
-            records = [self._cache.known(record) for record in records]
-        return RangeResult(revision, records, more, total)
+                known = list(map(self._cache.newest, entries))
+                found = await self._values.of(known, bytes_max=bytes_max, tx=tx)
+                if found is None:
+                    raise StorageCorrupt("the log lacks the value of a key")
+                items = found
+        return RangeResult(revision, items, total > len(items), total)
+
+    async def _one_at(self, tx: ReadTransaction, key_range: KeyRange, at: Revision | None) -> list[KeyValue]:
+        """The version of a single key, in one question."""
+        self._metrics.cache_misses += 1
+        if at is None:
+            rows = await tx.latest(key_range, limit=None)
+        else:
+            rows = await tx.state_at(key_range, at=at, limit=None, keys_only=False)
+        return [self._cache.known(key_value_of(row)) for row in rows]
 
     async def _check_snapshot(
         self, tx: ReadTransaction, key_range: KeyRange, at: Revision | None
@@ -238,6 +248,16 @@ class Reads:
         async with self._driver.read() as tx:
             revision = await self._check_snapshot(tx, key_range, at)
             return CountResult(revision, await tx.count_at(key_range, at=revision))
+
+
+async def _heads_at(
+    tx: ReadTransaction, key_range: KeyRange, *, at: Revision | None, limit: int | None
+) -> Sequence[Head]:
+    """Where the versions of a range stand at a revision, now without one."""
+    if at is None:
+        return await tx.heads(key_range, limit=limit)
+    rows = await tx.state_at(key_range, at=at, limit=limit, keys_only=True)
+    return [Head(row.key, row.revision, row.sub, row.create_revision, row.version, row.lease) for row in rows]
 
 
 def _without_values(entries: Iterable[KeyValue | Head]) -> list[KeyValue]:

@@ -134,12 +134,14 @@ class Store:
         *,
         at: Revision | None = None,
         limit: int | None = None,
+        bytes_max: int | None = None,
         keys_only: bool = False,
         consistent: bool = True,
     ) -> RangeResult:
-        """A snapshot of the range in key order, at most `limit` items."""
+        """A snapshot of the range in key order, at most `limit` items; with `bytes_max` it ends with the item with
+        which the values reach so many bytes."""
         return await self._reads.range(
-            key_range, at=at, limit=limit, keys_only=keys_only, consistent=consistent
+            key_range, at=at, limit=limit, bytes_max=bytes_max, keys_only=keys_only, consistent=consistent
         )
 
     async def count(

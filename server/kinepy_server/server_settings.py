@@ -43,7 +43,9 @@ class ServerSettings:
     bookmark_interval_s: float = 50.0
     watch_line_cache_bytes: int = 16 * MIB
     scan_page_rows: int = 2000
-    """Rows that a list with a selector, or the first state of a watch, reads from the store at once."""
+    scan_page_bytes: int = 1 * MIB
+    """Rows, and bytes of them, that a list with a selector, or the first state of a watch, reads from the store at
+    once."""
     event_ttl_s: int = 3600
     namespace_retry_s: float = 1.0
     json_patch_operations_max: int = 10_000

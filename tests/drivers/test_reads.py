@@ -1,5 +1,7 @@
 """What a snapshot answers, on every database."""
 
+from itertools import accumulate
+
 import pytest
 
 from kinepy.drivers.base import Driver
@@ -68,8 +70,19 @@ async def test_rows_are_found_by_key_and_by_position(driver: Driver, log: Log) -
     keys = [row.key for row in log.rows] + [b"absent"] + [b"k%d" % n for n in range(100)]
     async with driver.read() as tx:
         assert await tx.latest_of(keys) == {row.key: row for row in log.state_at(log.revision)}
-        found = await tx.rows_of([(row.revision, row.sub) for row in log.rows] + [(Revision(999), 0)])
-        assert sorted(found) == log.rows
+        places = [(row.revision, row.sub) for row in log.rows]
+        found = await tx.rows_of([(Revision(999), 0), *reversed(places)], bytes_max=1_000_000)
+        assert list(reversed(found)) == log.rows
+
+
+@pytest.mark.parametrize("bytes_max", [1, 3, 6, 7, 1000])
+async def test_rows_end_with_the_one_that_reaches_the_bytes(driver: Driver, log: Log, bytes_max: int) -> None:
+    rows = [row for row in log.rows if row.revision != 3]
+    sizes = list(accumulate(len(row.value or b"") for row in rows))
+    count = next((n for n, size in enumerate(sizes, 1) if size >= bytes_max), len(rows))
+    places = [(Revision(999), 0), *((row.revision, row.sub) for row in rows)]
+    async with driver.read() as tx:
+        assert await tx.rows_of(places, bytes_max=bytes_max) == rows[:count]
 
 
 @pytest.mark.parametrize("limit", [1, 2, 4, 100])

@@ -4,9 +4,12 @@ from typing import Any
 
 import pytest
 
+from kinepy import KeyRange
 from kinepy_server.context import Context
 from kinepy_server.errors import StatusError
 from kinepy_server.read.continue_token import decode_token
+from kinepy_server.read.page import Scan
+from kinepy_server.read.plan import NEWEST
 from tests.http.reading import answer, reading, removed, resource, stored
 
 CONFIGMAPS = resource()
@@ -74,6 +77,28 @@ async def test_pages_with_a_selector_hold_as_many_matching_items(context: Contex
     second = await page(context, first["metadata"]["continue"], limit="3", labelSelector="g=one")
     assert names(second) == ["b7"]
     assert "continue" not in second["metadata"]
+
+
+@pytest.mark.parametrize("query", [{}, {"labelSelector": "g=one"}], ids=["all", "selected"])
+async def test_a_page_ends_early_when_it_is_large(context: Context, query: dict[str, str]) -> None:
+    context.settings = type(context.settings)(answers_bytes_max=160_000, scan_page_bytes=50_000)
+    await filled(context, *"abcde", labels={"g": "one"}, data={"x": "y" * 9000})
+    first = await page(context, limit="4", **query)
+    assert names(first) == ["a", "b", "c"]
+    assert first["metadata"].get("remainingItemCount") == (None if query else 2)
+    second = await page(context, first["metadata"]["continue"], limit="4", **query)
+    assert names(second) == ["d", "e"] and "continue" not in second["metadata"]
+    assert len(names(await page(context, **query))) == 5, "a client that wants no pages gets none"
+
+
+async def test_a_selector_reads_no_more_at_once_than_a_page(context: Context) -> None:
+    context.settings = type(context.settings)(scan_page_bytes=20_000)
+    await filled(context, *"abcdefgh", data={"x": "y" * 9000})
+    scan = Scan(context, NEWEST, KeyRange.prefix(b"/registry/configmaps/"))
+    sizes = []
+    while (rows := await scan.next()) is not None:
+        sizes.append(len(rows))
+    assert sizes == [3, 3, 2]
 
 
 async def test_a_full_page_goes_on_while_any_key_follows(context: Context) -> None:

@@ -10,7 +10,7 @@ from kinepy import open_store
 from kinepy_server.auth.authenticate import ADMIN
 from kinepy_server.context import Context
 from kinepy_server.flow.connections import FILES_KEPT, Connections
-from kinepy_server.flow.control import FIRST_STATE_BYTES, FlowControl
+from kinepy_server.flow.control import FlowControl
 from kinepy_server.flow.gate import Gate, Place
 from kinepy_server.health import handle_health
 from kinepy_server.request import Request
@@ -146,7 +146,7 @@ def test_a_watch_costs_a_page_when_it_begins_with_the_present() -> None:
     flow.enter(request("watch", query={"resourceVersion": ["7"]}))
     assert flow.reading.held_bytes == 0
     flow.enter(request("watch"))
-    assert flow.reading.held_bytes == FIRST_STATE_BYTES
+    assert flow.reading.held_bytes == ServerSettings().scan_page_bytes
 
 
 def test_connections_leave_files_for_the_database() -> None:

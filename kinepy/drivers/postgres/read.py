@@ -47,9 +47,9 @@ class PostgresReads(StatementReads):
         rows = await self._fetch(bulk.latest_of, keys=list(keys))
         return {row.key: row for row in log_rows(rows)}
 
-    async def rows_of(self, positions: Collection[tuple[Revision, int]]) -> Sequence[LogRow]:
+    async def rows_of(self, positions: Sequence[tuple[Revision, int]], *, bytes_max: int) -> Sequence[LogRow]:
         revisions, subs = [place[0] for place in positions], [place[1] for place in positions]
-        return log_rows(await self._fetch(bulk.rows_of, revisions=revisions, subs=subs))
+        return log_rows(await self._fetch(bulk.rows_of, revisions=revisions, subs=subs, bytes=bytes_max))
 
     async def leases_of(self, ids: Collection[int]) -> Sequence[LeaseRow]:
         return [LeaseRow._make(row) for row in await self._fetch(bulk.leases_of, ids=list(ids))]

@@ -71,13 +71,18 @@ class SqliteReads(StatementReads):
 
         return await self._connection.run(work)
 
-    async def rows_of(self, positions: Collection[tuple[Revision, int]]) -> Sequence[LogRow]:
-        wanted = tuple(positions)
-
+    async def rows_of(self, positions: Sequence[tuple[Revision, int]], *, bytes_max: int) -> Sequence[LogRow]:
         def work(raw: sqlite3.Connection) -> list[LogRow]:
             self._enter(raw)
             text = PREPARED[statements.row_at_position].text
-            return log_rows(row for position in wanted for row in raw.execute(text, position))
+            rows, size = list[LogRow](), 0
+            for position in positions:
+                for row in map(LogRow._make, raw.execute(text, position)):
+                    rows.append(row)
+                    size += len(row.value or b"")
+                if size >= bytes_max:
+                    break
+            return rows
 
         return await self._connection.run(work)
 

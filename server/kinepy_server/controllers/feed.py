@@ -9,6 +9,7 @@ from kinepy import Event, KeyRange, KeyValue, Revision, Store, Watch
 from kinepy.errors import WatchOverflow
 
 PAGE_KEYS = 500
+PAGE_BYTES = 4 * 1024 * 1024
 
 
 class Feed:
@@ -37,7 +38,7 @@ class Feed:
         """What there is, in key order, page by page."""
         left = self._key_range
         while True:
-            page = await self._store.range(left, limit=PAGE_KEYS, keys_only=keys_only)
+            page = await self._store.range(left, limit=PAGE_KEYS, bytes_max=PAGE_BYTES, keys_only=keys_only)
             if page.items:
                 yield page.items
             if not page.more or not page.items:

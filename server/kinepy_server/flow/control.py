@@ -13,13 +13,11 @@ from kinepy_server.flow.gate import FullLine, Gate, Limits, Place, Refused
 from kinepy_server.flow.reason import Reason
 from kinepy_server.flow.sizes import SMALL_BYTES, Kind, Sizes
 from kinepy_server.request import Request
-from kinepy_server.server_settings import MIB, ServerSettings
+from kinepy_server.server_settings import ServerSettings
 
 READING_VERBS: Final = frozenset(("get", "list", "watch", "head", "options"))
 EXEMPT_PATHS: Final = ("/healthz", "/livez", "/readyz", "/metrics")
 """With what is below them: they are asked to find out why nothing else answers."""
-FIRST_STATE_BYTES: Final = 1 * MIB
-"""What a watch that begins with the present state holds at once, about: one page of it."""
 RETRY_AFTER_S: Final = 1
 
 _log = logging.getLogger("kinepy.http")
@@ -57,6 +55,7 @@ class FlowControl:
         self.connections = Connections(settings.connections_max)
         self._sizes = Sizes(settings.answers_bytes_max // 8)
         self._body_bytes_max = settings.body_bytes_max
+        self._scan_page_bytes = settings.scan_page_bytes
 
     def enter(self, request: Request) -> bool:
         """Give the request its place if there is one now, or if it needs none."""
@@ -102,7 +101,8 @@ class FlowControl:
     def _answer_cost(self, request: Request) -> int:
         if request.verb == "list":
             return self._sizes.expected(_kind(request))
-        return FIRST_STATE_BYTES if begins_with_state(request) else 0
+        # One page of the present state is held at once.
+        return self._scan_page_bytes if begins_with_state(request) else 0
 
     def _body_cost(self, request: Request) -> int:
         announced = request.headers.get("content-length")

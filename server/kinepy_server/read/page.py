@@ -1,8 +1,10 @@
 """Reading one page of a collection from the store, in one snapshot."""
 
 import asyncio
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from kinepy import KeyRange, KeyValue, Revision
 from kinepy.errors import Compacted, RevisionInFuture
@@ -13,6 +15,9 @@ from kinepy_server.read.continue_token import ContinueToken, encode_token
 from kinepy_server.read.plan import ListPlan, Snapshot
 from kinepy_server.read.selectors.selection import Selection
 from kinepy_server.resources.resource import Resource
+
+PAGE_SHARE: Final = 8
+"""A page ends early when it has this part of the bytes of all answers at once: its client reads on."""
 
 TOO_OLD = "The resourceVersion for the provided list is too old."
 TOKEN_TOO_OLD = (
@@ -65,7 +70,13 @@ async def _read(
 async def _read_all(context: Context, plan: ListPlan, scanned: KeyRange, *, counted: bool) -> Page:
     snapshot = plan.snapshot
     at = None if snapshot.exactly is None else Revision(snapshot.exactly)
-    result = await context.store.range(scanned, at=at, limit=plan.limit, consistent=snapshot.consistent)
+    result = await context.store.range(
+        scanned,
+        at=at,
+        limit=plan.limit,
+        bytes_max=_page_bytes_max(context, plan),
+        consistent=snapshot.consistent,
+    )
     items = result.items
     if not result.more or not items:
         return Page(result.revision, items, None, None)
@@ -78,16 +89,23 @@ async def _read_matching(
     matches, limit = selection.matches, plan.limit
     assert matches is not None, "what matches everything is read at once"
     found: list[KeyValue] = []
+    room = _page_bytes_max(context, plan) or math.inf
     scan = Scan(context, plan.snapshot, scanned)
     while (rows := await scan.next()) is not None:
         await prepare(resource, rows)
         for position, kv in enumerate(rows):
             if matches(kv):
                 found.append(kv)
-                if len(found) == limit:
+                room -= len(kv.value)
+                if len(found) == limit or room <= 0:
                     follows = scan.more or position + 1 < len(rows)
                     return Page(scan.revision, found, kv.key if follows else None, None)
     return Page(scan.revision, found, None, None)
+
+
+def _page_bytes_max(context: Context, plan: ListPlan) -> int | None:
+    """How large a page may become; None for a client that did not ask for pages, and would not read on."""
+    return None if plan.limit is None else max(1, context.settings.answers_bytes_max // PAGE_SHARE)
 
 
 class Scan:
@@ -100,6 +118,7 @@ class Scan:
         self.revision = Revision(0)
         self.more = True
         self._store, self._limit = context.store, context.settings.scan_page_rows
+        self._bytes_max = context.settings.scan_page_bytes
         self._rest, self._consistent = scanned, snapshot.consistent
         self._at = None if snapshot.exactly is None else Revision(snapshot.exactly)
 
@@ -110,7 +129,11 @@ class Scan:
         if self.revision:
             await asyncio.sleep(0)  # a page from memory does not wait; others shall have their turn
         result = await self._store.range(
-            self._rest, at=self._at, limit=self._limit, consistent=self._consistent
+            self._rest,
+            at=self._at,
+            limit=self._limit,
+            bytes_max=self._bytes_max,
+            consistent=self._consistent,
         )
         self._at = self.revision = result.revision
         self.more = result.more and bool(result.items)
