@@ -114,6 +114,17 @@ async def test_a_certificate_of_somebody_else_is_not_trusted(api: Api) -> None:
     assert reply.message.endswith(f'Post "{hooks.url}?timeout=1s": {why}') and not hooks.requests
 
 
+async def test_certificates_that_are_none_are_told(api: Api) -> None:
+    async with hook_server(allow) as hooks:
+        hook = webhook(hooks.url)
+        hook["clientConfig"]["caBundle"] = "bm9wZQ=="
+        await put_in_force(api, webhooks("Validating", hook))
+        reply = await api.post(CONFIGMAPS, configmap())
+    why = "unable to load root certificates: unable to parse bytes as PEM block"
+    assert reply.message == f"{FAILED}could not get REST client: {why}"
+    assert not hooks.requests
+
+
 async def test_a_server_without_tls_is_not_talked_to(api: Api) -> None:
     code, why = await refusal(api, saying(b"HTTP/1.1 400 Bad Request\r\n\r\n"), tls=False)
     assert (code, why) == (

@@ -1,11 +1,14 @@
 """Others are verified as the original verifies them."""
 
+import base64
 import ssl
 from pathlib import Path
 
 import pytest
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
+from kinepy_server.aggregation.apiservice import certificates
+from kinepy_server.auth.delegated.trust import Bundle
 from kinepy_server.auth.pki import certificate_pem, key_pem
 from kinepy_server.tls_client import client_tls
 from tests.aggregated.authority import DAY, Authority, Shown
@@ -56,3 +59,15 @@ def test_what_is_wrong_with_a_certificate_is_found(tmp_path: Path) -> None:
     ):
         with pytest.raises(ssl.SSLCertVerificationError):
             served(shown, tmp_path, trusted=trusted, name=name)
+
+
+def test_names_between_certificates_may_be_in_any_letters() -> None:
+    assert len(client_tls(f"# F\u0151tan\u00fas\u00edtv\u00e1ny\n{ROOT.pem}").get_ca_certs()) == 1
+    assert Bundle(f"# F\u0151tan\u00fas\u00edtv\u00e1ny\n{ROOT.pem}").pem == ROOT.pem
+
+
+@pytest.mark.parametrize("bundle", [b"nope", b"\x30\x82\xff", b" "])
+def test_a_bundle_of_something_else_does_not_stand_for_the_system_s(bundle: bytes) -> None:
+    found = certificates(base64.b64encode(bundle).decode())
+    with pytest.raises(ssl.SSLError):
+        client_tls(found)

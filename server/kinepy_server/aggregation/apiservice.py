@@ -87,7 +87,7 @@ def read(kv: KeyValue) -> ApiService:
         group=spec.get("group", ""),
         version=spec.get("version", ""),
         service=service,
-        ca=_decoded(spec.get("caBundle") or ""),
+        ca=certificates(spec.get("caBundle") or ""),
         insecure=bool(spec.get("insecureSkipTLSVerify")),
         group_priority=spec.get("groupPriorityMinimum", 0),
         version_priority=spec.get("versionPriority", 0),
@@ -103,8 +103,9 @@ def is_available(obj: dict[str, Any]) -> bool:
     return any(one.get("type") == AVAILABLE and one.get("status") == "True" for one in conditions)
 
 
-def _decoded(text: str) -> str:
+def certificates(bundle: str) -> str:
+    """The PEM of a bundle in base64. One that holds something else is not empty: empty stands for the system's."""
     try:
-        return base64.b64decode(text).decode()
-    except (binascii.Error, UnicodeDecodeError):
-        return ""
+        return base64.b64decode(bundle).decode("utf-8", "replace")
+    except binascii.Error:
+        return bundle

@@ -1,12 +1,10 @@
 """Where a webhook is."""
 
-import base64
-import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from kinepy_server.aggregation.apiservice import PORT, ServiceReference
+from kinepy_server.aggregation.apiservice import PORT, ServiceReference, certificates
 
 
 class Reachable(Protocol):
@@ -33,7 +31,7 @@ class Endpoint:
 
 def endpoint_of(client: Mapping[str, Any], *, timeout_s: int) -> Endpoint:
     """The endpoint that a clientConfig names."""
-    url, ca = client.get("url"), _decoded(client.get("caBundle") or "")
+    url, ca = client.get("url"), certificates(client.get("caBundle") or "")
     if url:
         return Endpoint(url, ca, timeout_s)
     named = client.get("service") or {}
@@ -41,10 +39,3 @@ def endpoint_of(client: Mapping[str, Any], *, timeout_s: int) -> Endpoint:
     path = named.get("path") or "/"
     url = f"https://{service.server_name}:{service.port}{path if path.startswith('/') else f'/{path}'}"
     return Endpoint(url, ca, timeout_s, service)
-
-
-def _decoded(text: str) -> str:
-    try:
-        return base64.b64decode(text).decode()
-    except (binascii.Error, UnicodeDecodeError):
-        return ""

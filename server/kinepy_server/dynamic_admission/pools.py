@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from kinepy_server.dynamic_admission.endpoint import Reachable
+from kinepy_server.dynamic_admission.failures import CallFailed
 from kinepy_server.tls_client import client_tls
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Pools:
 
     @asynccontextmanager
     async def taken(self, endpoint: Reachable) -> "AsyncIterator[httpx.AsyncClient]":
-        """The pool for an endpoint. Raises ssl.SSLError for certificates that are none."""
+        """The pool for an endpoint. Raises CallFailed for certificates that are none."""
         key = (endpoint.ca, urlsplit(endpoint.url).netloc)
         pool = self._pools.get(key)
         if pool is None:
@@ -77,4 +78,8 @@ def _client(ca: str) -> "httpx.AsyncClient":
 
 @lru_cache(maxsize=POOLS_MAX)
 def _tls(ca: str) -> ssl.SSLContext:
-    return client_tls(ca)
+    try:
+        return client_tls(ca)
+    except ssl.SSLError:
+        why = "unable to load root certificates: unable to parse bytes as PEM block"
+        raise CallFailed(f"could not get REST client: {why}") from None

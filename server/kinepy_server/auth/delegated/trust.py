@@ -71,7 +71,8 @@ class Bundle:
             found = x509.load_pem_x509_certificates(pem.encode()) if pem.strip() else []
         except ValueError as error:
             raise BadTrust("a bundle of certificates is no PEM") from error
-        self.pem = pem if found else ""
+        # Without what may stand between them.
+        self.pem = "".join(one.public_bytes(Encoding.PEM).decode() for one in found)
         self._ders = frozenset(one.public_bytes(Encoding.DER) for one in found)
         self._by_subject: dict[bytes, list[x509.Certificate]] = {}
         for one in found:
