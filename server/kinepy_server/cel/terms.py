@@ -5,7 +5,22 @@ from collections.abc import Mapping
 from kinepy_server.cel.errors import CompileError
 from kinepy_server.cel.objects import made_type
 from kinepy_server.cel.program import Program, compile_expression
-from kinepy_server.cel.types import BOOL, DYN, STRING, TIMESTAMP, Field, Type, list_of, map_of
+from kinepy_server.cel.types import (
+    BOOL,
+    BYTES,
+    DOUBLE,
+    DURATION,
+    DYN,
+    INT,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    UINT,
+    Field,
+    Type,
+    list_of,
+    map_of,
+)
 from kinepy_server.cel.values import timestamp_of
 
 _AUTHORIZATION = "kubernetes.authorization"
@@ -72,14 +87,24 @@ _ALWAYS: Mapping[str, Type] = {
     "request": _REQUEST,
     "namespaceObject": _NAMESPACE,
 }
+_UNKNOWN: Mapping[str, Type] = {}
+_PLAIN = {kind.name: kind for kind in (BOOL, BYTES, DOUBLE, DURATION, INT, NULL, STRING, TIMESTAMP, UINT)}
+
+
+def _of_variable(kind: Type) -> Type:
+    """What is known of a variable whose expression is of a type: nothing, where that is an object."""
+    if kind.name in ("list", "map"):
+        return Type(kind.name, tuple(map(_of_variable, kind.params)), bytes_min=2)
+    return _PLAIN.get(kind.name, DYN)
 
 
 class Terms:
     """What the expressions of one policy may name; each of its variables adds a name for those after it."""
 
-    def __init__(self, *, params: bool, variables: bool) -> None:
+    def __init__(self, *, params: bool, variables: bool, types: Mapping[str, Type] = _UNKNOWN) -> None:
+        """`types` are those of objects and parameters, where they are known."""
         self._fields: dict[str, Field] = {}
-        self._types = {**_ALWAYS, **({"params": DYN} if params else {})}
+        self._types = {**_ALWAYS, **({"params": DYN} if params else {}), **types}
         if variables:
             self._types["variables"] = Type("kubernetes.variables", fields=self._fields)
 
@@ -97,7 +122,7 @@ class Terms:
         except CompileError:
             self._fields[name] = Field(name, DYN)
             raise
-        self._fields[name] = Field(name, program.type)
+        self._fields[name] = Field(name, _of_variable(program.type))
         return program
 
 

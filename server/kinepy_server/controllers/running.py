@@ -23,6 +23,7 @@ from kinepy_server.controllers.events import expire_events
 from kinepy_server.controllers.garbage import collect_garbage
 from kinepy_server.controllers.leadership import Candidate
 from kinepy_server.controllers.namespaces import control_namespaces
+from kinepy_server.controllers.policy_status import keep_policy_status
 from kinepy_server.controllers.storage import release_storage
 from kinepy_server.custom.cleaning import clean_definitions
 from kinepy_server.custom.following import following_definitions
@@ -41,6 +42,7 @@ CONTROLLERS: Mapping[str, Controller] = {
     "events": expire_events,
     "garbagecollector": collect_garbage,
     "namespaces": control_namespaces,
+    "policystatus": keep_policy_status,
     "rootca": publish_root_ca,
     ACCOUNTS: keep_default_accounts,
     "storageprotection": release_storage,
