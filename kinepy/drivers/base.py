@@ -291,6 +291,11 @@ class Driver(Protocol):
         """Close all connections. Closing twice is fine."""
         ...
 
+    def abandon(self) -> None:
+        """Wait no more for a database that does not answer: what is under way ends with `StorageUnavailable`, or with
+        `WriteOutcomeUnknown` from a commit, which may be done all the same. After that it can only be closed."""
+        ...
+
     def read(self) -> AbstractAsyncContextManager[ReadTransaction]:
         """A snapshot that sees every commit acknowledged before it was opened."""
         ...

@@ -128,6 +128,11 @@ class Committer:
         self._queue.refuse(StoreClosed())
         self._queue.wake()
 
+    def give_up(self) -> None:
+        """Answer the callers of the batch that runs, if one does; it goes on without them."""
+        if self._running:
+            self._give_up_running()
+
     async def run(self) -> None:
         """Commit batches until closed."""
         while not self._closed:
@@ -154,11 +159,10 @@ class Committer:
         while True:
             await self._clock.sleep(self._time_left())
             self._queue.expire()
-            if self._running and self._clock.monotonic() >= self._give_up:
-                self._give_up_running()
+            if self._clock.monotonic() >= self._give_up:
+                self.give_up()
 
     def _give_up_running(self) -> None:
-        """Answer the callers of the batch that hangs; it goes on without them."""
         if self._fate_is_open:
             # When it turns out that it was committed, watchers are told.
             _answer_all(self._running, WriteOutcomeUnknown("the database does not answer to COMMIT"))

@@ -1,6 +1,7 @@
 """The store's face to its users."""
 
 import asyncio
+import logging
 from random import Random
 from typing import cast
 
@@ -40,6 +41,8 @@ from kinepy.store.turns import Turns
 from kinepy.store.txn import TxnWrite, check_txn
 from kinepy.store.watch import History, Watch
 from kinepy.store.writes import CreateWrite, DeleteWrite, GuardedCreate, PutWrite, UpdateWrite
+
+log = logging.getLogger("kinepy")
 
 
 class Store:
@@ -344,10 +347,26 @@ class Store:
         )
 
     async def close(self) -> None:
-        """End all watches, finish the running batch, refuse what waits, close the database. Twice is fine."""
+        """End all watches, finish the running batch, refuse what waits, close the database. Twice is fine.
+
+        A database that does not answer is waited for as long as for its lock, `lock_timeout_s`: then writes under way
+        raise `WriteOutcomeUnknown`, or `StorageUnavailable` when COMMIT was not sent yet.
+        """
         self._refuse_everything()
         async with self._closing:
-            await self._jobs.finish("committer")
-            await self._jobs.cancel()
-            self._continuity.close()
-            await self._driver.close()
+            try:
+                async with asyncio.timeout(self._settings.lock_timeout_s) as limit:
+                    await self._jobs.finish("committer")
+                    await self._end()
+            except TimeoutError:
+                if not limit.expired():
+                    raise
+                log.error("the database does not answer: the store is closed without it")
+                self._committer.give_up()
+                self._driver.abandon()
+                await self._end()
+
+    async def _end(self) -> None:
+        await self._jobs.cancel()
+        self._continuity.close()
+        await self._driver.close()

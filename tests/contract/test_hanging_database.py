@@ -1,16 +1,19 @@
 """A database that does not answer: callers are told in time, and told the truth."""
 
 import asyncio
+import sqlite3
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from kinepy import KeyValue, Store, open_store
 from kinepy.clock import SystemClock
 from kinepy.drivers import open_driver
-from kinepy.errors import Overloaded, StorageUnavailable, WriteOutcomeUnknown
+from kinepy.errors import Overloaded, StorageUnavailable, StoreClosed, WriteOutcomeUnknown
 from tests.contract.conftest import OpenStore
 from tests.contract.stores import ALL, FAST
 
@@ -65,3 +68,46 @@ async def test_a_store_that_fails_after_a_commit_leaves_nobody_waiting(
     async with asyncio.timeout(5):
         with pytest.raises(WriteOutcomeUnknown):
             await store.create(b"a", b"")
+
+
+class HangingDisk:
+    """Lets the statements of a SQLite connection that begin so hang in its thread, as on a disk that does."""
+
+    def __init__(self, raw: sqlite3.Connection, statement: str) -> None:
+        self.hangs, self.let_go = threading.Event(), threading.Event()
+        self._statement = statement
+        raw.set_trace_callback(self._hang)
+
+    def _hang(self, statement: str) -> None:
+        if statement.startswith(self._statement):
+            self.hangs.set()
+            self.let_go.wait()
+
+
+@pytest.mark.parametrize(
+    ("statement", "error"), [("COMMIT", WriteOutcomeUnknown), ("BEGIN", StorageUnavailable)]
+)
+async def test_a_store_closes_over_a_disk_that_hangs(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, statement: str, error: type[Exception]
+) -> None:
+    url = f"sqlite:///{tmp_path}/a.db"
+    async with asyncio.timeout(20):
+        async with open_store(url, replace(FAST, lock_timeout_s=0.3)) as store:
+            writer = store._driver._writer.raw  # type: ignore[attr-defined]  # of SQLite's driver
+            disk = HangingDisk(writer, statement)
+            lost = asyncio.ensure_future(store.create(b"a", b""))
+            assert await asyncio.to_thread(disk.hangs.wait, 10)
+            queued = asyncio.ensure_future(store.create(b"b", b""))
+            await asyncio.sleep(0)
+    with pytest.raises(error):
+        await lost
+    with pytest.raises(StoreClosed):
+        await queued
+    assert all(task.done() for task in store._jobs.tasks)
+    assert "does not answer" in caplog.text
+    disk.let_go.set()
+    async with open_store(url, FAST) as store:
+        assert await store.get(b"b") is None
+        # The disk did it all the same, where it was asked to.
+        await store.put(b"c", b"")
+        assert (await store.get(b"a") is not None) == (statement == "COMMIT")

@@ -1,5 +1,6 @@
 """Files that go away, fill up, or are not what they should be."""
 
+import asyncio
 import os
 import sqlite3
 from contextlib import closing
@@ -206,3 +207,16 @@ async def test_the_log_is_moved_beside_the_commits_and_begun_anew(tmp_path: Path
         # Thirty megabytes went through a log of half as much, which SQLite itself would not have moved yet.
         assert os.path.getsize(tmp_path / "a.db-wal") < 25_000_000
         assert os.path.getsize(tmp_path / "a.db") > 28_000_000
+
+
+async def test_a_checkpoint_that_is_cancelled_while_it_connects_leaves_nothing_open(path: Path) -> None:
+    async with opened(url(path)) as driver:
+        checkpointer = driver._checkpointer  # type: ignore[attr-defined]  # of SQLite's driver
+        moving = asyncio.create_task(checkpointer.move())
+        await asyncio.sleep(0)
+        moving.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await moving
+        connection = checkpointer._connection
+        assert connection is not None
+    assert connection._connection is None, "closed with the driver"

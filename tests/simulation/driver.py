@@ -164,6 +164,9 @@ class SimDriver:
         for connection in self._idle:
             connection.drop()
 
+    def abandon(self) -> None:
+        """Everything ends by itself, in simulated time."""
+
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[SimConnection]:
         if self._closed:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 from uuid import uuid4
+from weakref import WeakSet
 
 import asyncpg
 
@@ -42,6 +43,7 @@ class PostgresDriver:
         self._token = uuid4().hex
         self._unknown = UnknownBatches()
         self._lineage: str | None = None
+        self._lines: WeakSet[Line] = WeakSet()
         self._writers = self._pool(1, self._connect_writer, wait_s=settings.lock_timeout_s)
         self._readers = self._pool(settings.read_connections_max)
         self._askers = self._pool(1)
@@ -90,7 +92,9 @@ class PostgresDriver:
         wait_s: float | None = None,
     ) -> Pool[Line]:
         async def open_line() -> Line:
-            return Line(connect or self._connect_reader)
+            line = Line(connect or self._connect_reader)
+            self._lines.add(line)
+            return line
 
         return Pool(
             open_line,
@@ -107,6 +111,10 @@ class PostgresDriver:
         await self._listener.close()
         for pool in (self._writers, self._readers, self._askers, self._maintainers, self._contenders):
             await pool.close()
+
+    def abandon(self) -> None:
+        for line in tuple(self._lines):
+            line.abandon()
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[ReadTransaction]:

@@ -7,6 +7,7 @@ import asyncpg
 
 from kinepy.drivers.postgres.connection import disconnect
 from kinepy.drivers.postgres.errors import DATABASE_ERRORS, ends_session, translate, translated
+from kinepy.errors import StoreClosed
 
 T = TypeVar("T")
 
@@ -17,6 +18,7 @@ class Line:
     def __init__(self, connect: Callable[[], Awaitable[asyncpg.Connection]]) -> None:
         self._connect = connect
         self._connection: asyncpg.Connection | None = None
+        self._abandoned = False
 
     async def begin(self, work: Callable[[asyncpg.Connection], Awaitable[T]]) -> T:
         """Run the first work of a transaction. It runs once more if the connection turned out to be lost meanwhile:
@@ -29,6 +31,8 @@ class Line:
                 if not ends_session(error):
                     raise translate(error) from error
                 kept.terminate()
+        if self._abandoned:
+            raise StoreClosed
         self._connection = fresh = await self._connect()
         with translated():
             return await work(fresh)
@@ -43,3 +47,9 @@ class Line:
         """Close the connection, if there is one."""
         if self._connection is not None:
             await disconnect(self._connection)
+
+    def abandon(self) -> None:
+        """Break the connection off, whatever is under way on it, and make no other."""
+        self._abandoned = True
+        if self._connection is not None:
+            self._connection.terminate()

@@ -75,8 +75,13 @@ class Checkpointer:
     async def _step(self) -> tuple[int, int]:
         """Copy what can be copied without anybody waiting; returns the pages of the log, and how many are copied."""
         if self._connection is None:
-            self._connection = await to_the_end(ThreadConnection.open(self._connect))
+            await to_the_end(self._open())
+        assert self._connection is not None
         return await to_the_end(self._connection.run(_checkpoint))
+
+    async def _open(self) -> None:
+        """Kept also when who asked for it is cancelled meanwhile: `close` closes it."""
+        self._connection = await ThreadConnection.open(self._connect)
 
     async def close(self) -> None:
         """Finish what is under way and close the connection."""
@@ -85,6 +90,11 @@ class Checkpointer:
             await asyncio.wait((self._task,))
         if self._connection is not None:
             await self._connection.close()
+
+    def abandon(self) -> None:
+        """Wait no more for what is under way."""
+        if self._connection is not None:
+            self._connection.abandon()
 
 
 def _checkpoint(raw: sqlite3.Connection) -> tuple[int, int]:

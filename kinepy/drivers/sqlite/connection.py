@@ -6,15 +6,16 @@ function that runs all its statements in one hop.
 
 import asyncio
 import sqlite3
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
+from functools import partial
 from threading import Thread
-from typing import Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 from urllib.parse import quote
 
 import aiosqlite
 
 from kinepy.drivers.sqlite.errors import translated
-from kinepy.errors import BadDatabaseUrl, StoreClosed
+from kinepy.errors import BadDatabaseUrl, StorageUnavailable, StoreClosed
 from kinepy.settings import Settings
 
 T = TypeVar("T")
@@ -26,6 +27,13 @@ WAL_PAGES_MAX: Final = 16_000
 
 _WAL_BYTES_KEPT: Final = 64 * 1024 * 1024
 _CACHE_KIB: Final = {"writer": 16_384, "reader": 4096, "checkpoint": 256, "probe": 256, "migration": 4096}
+
+
+class Abandoned(StorageUnavailable):
+    """The work was begun, or was going to be, and nobody waits for it any more."""
+
+    def __init__(self) -> None:
+        super().__init__("the disk does not answer")
 
 
 class Connection(Protocol):
@@ -85,6 +93,8 @@ class ThreadConnection:
     def __init__(self, *, interrupt_after_s: float | None) -> None:
         self._interrupt_after_s = interrupt_after_s
         self._connection: aiosqlite.Connection | None = None
+        self._under_way: set[asyncio.Future[Any]] = set()
+        self._abandoned = False
 
     @classmethod
     async def open(
@@ -107,30 +117,53 @@ class ThreadConnection:
             raise StoreClosed
         with translated():
             if self._interrupt_after_s is None:
-                return await _hop(connection, work, self.raw)
+                return await self._hop(connection, work)
             return await self._run_bounded(connection, work, self._interrupt_after_s)
 
     async def _run_bounded(self, connection: aiosqlite.Connection, work: Work[T], limit_s: float) -> T:
         interrupt = asyncio.get_running_loop().call_later(limit_s, self.raw.interrupt)
         try:
-            return await _hop(connection, work, self.raw)
+            return await self._hop(connection, work)
         except asyncio.CancelledError:
             self.raw.interrupt()
             raise
         finally:
             interrupt.cancel()
 
+    async def _hop(self, connection: aiosqlite.Connection, work: Work[T]) -> T:
+        """Run work in the connection's thread, as aiosqlite runs all its own statements: one hop for each."""
+        if self._abandoned:
+            raise Abandoned
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        self._under_way.add(future)
+        connection._tx.put_nowait((future, partial(work, self.raw)))
+        try:
+            return await future
+        finally:
+            self._under_way.discard(future)
+
     async def close(self) -> None:
         connection, self._connection = self._connection, None
-        if connection is not None:
+        if connection is None:
+            return
+        try:
             with translated():
-                await connection.close()
+                await self._hop(connection, sqlite3.Connection.close)
+        except Abandoned:
+            # Its thread does it when it comes back from where it hangs, if it ever does.
+            connection.stop()
+        except BaseException:
+            connection.stop()
+            raise
+        else:
+            await connection.close()
 
-
-async def _hop(connection: aiosqlite.Connection, work: Work[T], raw: sqlite3.Connection) -> T:
-    """Run work in the connection's thread. aiosqlite runs all its own statements so, one hop for each."""
-    execute: Callable[..., Awaitable[T]] = connection._execute
-    return await execute(work, raw)
+    def abandon(self) -> None:
+        """Wait no more for what is under way, which may be done all the same; it and what follows raise `Abandoned`."""
+        self._abandoned = True
+        for future in self._under_way:
+            if not future.done():
+                future.set_exception(Abandoned())
 
 
 class InlineConnection:

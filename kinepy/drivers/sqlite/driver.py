@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Final
+from weakref import WeakSet
 
 from kinepy.clock import Clock
 from kinepy.drivers.base import DriverFacts, Maintenance, ReadTransaction, WriteTransaction
@@ -119,6 +120,9 @@ class MemoryDriver(SqliteDriver):
             self._closed = True
             await self._writer.close()
 
+    def abandon(self) -> None:
+        """Nothing hangs in memory."""
+
     @asynccontextmanager
     async def read(self) -> AsyncIterator[ReadTransaction]:
         async with self._sharing_order():
@@ -177,6 +181,7 @@ class FileDriver(SqliteDriver):
         identity, queue = FileIdentity(path), Queue(f"{path}-queue")
         super().__init__(writer, identity=identity, queue=queue, settings=settings, clock=clock)
         self._probe, self._path = probe, path
+        self._opened: WeakSet[ThreadConnection] = WeakSet((writer,))
         self._readers: Pool[ThreadConnection] = Pool(
             self._open_reader,
             ThreadConnection.close,
@@ -203,15 +208,22 @@ class FileDriver(SqliteDriver):
             await self._writer.close()
             self._queue.close()
 
+    def abandon(self) -> None:
+        self._checkpointer.abandon()
+        for connection in tuple(self._opened):
+            connection.abandon()
+
     async def _open_reader(self) -> ThreadConnection:
         self._identity.check()
         try:
-            return await ThreadConnection.open(
+            reader = await ThreadConnection.open(
                 partial(connect_raw, self._path, self._settings, role="reader"),
                 interrupt_after_s=self._settings.statement_timeout_s,
             )
         except sqlite3.Error as error:
             raise translate(error) from error
+        self._opened.add(reader)
+        return reader
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[ReadTransaction]:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from kinepy.clock import Clock
 from kinepy.drivers.base import LEASE_BATCH_KEPT_US, EpochRow, Head, LeaseRow, LogRow
 from kinepy.drivers.heads import heads_after
-from kinepy.drivers.sqlite.connection import Connection
+from kinepy.drivers.sqlite.connection import Abandoned, Connection
 from kinepy.drivers.sqlite.errors import SURELY_UNDONE_AT_COMMIT, primary_name
 from kinepy.drivers.sqlite.identity import FileIdentity
 from kinepy.drivers.sqlite.queue import Queue
@@ -121,7 +121,10 @@ class SqliteWrite(SqliteReads):
             finally:
                 leave(raw)
 
-        await self._connection.run(work)
+        try:
+            await self._connection.run(work)
+        except Abandoned as error:
+            raise WriteOutcomeUnknown(error.reason) from error
 
     async def rollback(self) -> None:
         """Undo everything."""
