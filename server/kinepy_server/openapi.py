@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from email.utils import formatdate
 from functools import lru_cache
 from hashlib import sha512
+from itertools import chain
 from weakref import WeakKeyDictionary
 
 import orjson
@@ -17,7 +18,8 @@ from kinepy_server.aggregation.apiservice import ApiService
 from kinepy_server.aggregation.state import Published
 from kinepy_server.context import Context
 from kinepy_server.openapi_paths import OPTIONS, PATCH, STATUS, path_items, subresource_kind
-from kinepy_server.openapi_schemas import component_schemas, full_name, schema_of_kind
+from kinepy_server.openapi_pieces import Members, encoded, joined
+from kinepy_server.openapi_schemas import components, full_name, schema_of_kind
 from kinepy_server.openapi_v2 import openapi_v2_page
 from kinepy_server.request import Request
 from kinepy_server.resources.registry import Registry
@@ -119,19 +121,15 @@ def _document(registry: Registry, path: str) -> tuple[bytes, str]:
 def _described(resources: Sequence[Resource]) -> bytes:
     kinds = [subresource_kind(r, subresource) for r in resources for subresource in r.subresources.values()]
     others = [OPTIONS, STATUS, *filter(None, map(schema_of_kind, kinds))]
-    schemas = component_schemas(resources, others) | {full_name(PATCH): {"type": "object"}}
-    paths = {name: item for resource in resources for name, item in path_items(resource).items()}
-    return orjson.dumps(
-        {
-            "openapi": "3.0.0",
-            "info": {"title": "Kubernetes", "version": GIT_VERSION},
-            "paths": paths,
-            "components": {
-                "schemas": schemas,
-                "securitySchemes": {
-                    "BearerToken": {"type": "apiKey", "name": "authorization", "in": "header"}
-                },
-            },
-        },
-        option=orjson.OPT_SORT_KEYS,
-    )
+    patch = (full_name(PATCH), {"type": "object"})
+    security = {"BearerToken": {"type": "apiKey", "name": "authorization", "in": "header"}}
+    within: Members = {
+        "schemas": encoded(chain(components(resources, others), [patch])),
+        **encoded([("securitySchemes", security)]),
+    }
+    whole: Members = {
+        "components": within,
+        **encoded([("info", {"title": "Kubernetes", "version": GIT_VERSION}), ("openapi", "3.0.0")]),
+        "paths": encoded(item for resource in resources for item in path_items(resource).items()),
+    }
+    return joined(whole)

@@ -1,7 +1,8 @@
 """OpenAPI v3 schemas, made from the same type tables that decode bodies."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 from kinepy_server.data import table
@@ -58,17 +59,21 @@ def list_schema(resource: Resource) -> str:
 
 def component_schemas(resources: Iterable[Resource], others: Iterable[str]) -> Json:
     """Every schema that resources, their lists and `others` need, by OpenAPI name."""
-    made: dict[str, Json] = {}
+    return dict(sorted(components(resources, others), key=itemgetter(0)))
+
+
+def components(resources: Iterable[Resource], others: Iterable[str]) -> Iterator[tuple[str, Json]]:
+    """The same one by one, each made when it is asked for."""
     open_names = [*others]
     for resource in resources:
         open_names.append(_LIST_META)
         if resource.shape is None:
             open_names.append(resource.schema)
         else:
-            made[resource.schema] = resource.shape.openapi()
+            yield resource.schema, resource.shape.openapi()
             open_names.append(_OBJECT_META)
         if resource.list_kind:
-            made[full_name(list_schema(resource))] = _list(resource)
+            yield full_name(list_schema(resource)), _list(resource)
     seen: set[str] = set()
     while open_names:
         name = open_names.pop()
@@ -76,9 +81,8 @@ def component_schemas(resources: Iterable[Resource], others: Iterable[str]) -> J
             continue
         seen.add(name)
         of = type_named(name)
-        made[full_name(name)] = _named(of)
+        yield full_name(name), _named(of)
         open_names += [inner for prop in of.properties.values() for inner in _names(prop.type)]
-    return dict(sorted(made.items()))
 
 
 def _names(of: Type) -> Iterable[str]:

@@ -4,18 +4,20 @@ It is made when it is first asked for, in a thread, once per registry.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha512
 from threading import Lock
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import orjson
 
 from kinepy_server.context import Context
 from kinepy_server.negotiate import JSON, parse_accept
-from kinepy_server.openapi_v2_document import swagger_document
-from kinepy_server.openapi_v2_protobuf import document_message
+from kinepy_server.openapi_pieces import joined
+from kinepy_server.openapi_v2_document import swagger_definitions, swagger_head, swagger_paths
+from kinepy_server.openapi_v2_protobuf import definition_message, document_message, path_message
 from kinepy_server.request import Request
 from kinepy_server.resources.registry import Registry
 from kinepy_server.response import Response
@@ -75,8 +77,27 @@ def _forms(registry: Registry) -> _Forms:
     with _making:
         forms = _made.get(registry)
         if forms is None:
-            document = swagger_document(registry, version=GIT_VERSION)
-            text = orjson.dumps(document)
-            etag = f'"{sha512(text).hexdigest().upper()}"'
-            forms = _made[registry] = _Forms(text, document_message(document), etag)
+            forms = _made[registry] = _make(registry)
         return forms
+
+
+def _make(registry: Registry) -> _Forms:
+    before, after = swagger_head(GIT_VERSION)
+    paths = _Section(swagger_paths(registry), path_message)
+    definitions = _Section(swagger_definitions(registry), definition_message)
+    head, tail = ({name: orjson.dumps(one) for name, one in part.items()} for part in (before, after))
+    text = joined({**head, "paths": paths.json, "definitions": definitions.json, **tail})
+    parts = {"paths": paths.messages, "definitions": definitions.messages}
+    return _Forms(
+        text, document_message({**before, **after, **parts}), f'"{sha512(text).hexdigest().upper()}"'
+    )
+
+
+class _Section:
+    """The members of a part of the document in both forms, each made and encoded by itself."""
+
+    def __init__(self, members: Iterable[tuple[str, Any]], message: Callable[[str, Any], bytes]) -> None:
+        made = {name: (orjson.dumps(value), message(name, value)) for name, value in members}
+        order = sorted(made)
+        self.json = {name: made[name][0] for name in order}
+        self.messages = [made[name][1] for name in order]

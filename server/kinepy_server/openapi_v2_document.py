@@ -1,11 +1,11 @@
 """The Swagger 2 description of everything, made from the schemas and operations of OpenAPI v3."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from kinepy_server.negotiate import MEDIA_TYPES, STREAM_TYPES
 from kinepy_server.openapi_paths import OPTIONS, PATCH, STATUS, path_items, subresource_kind
-from kinepy_server.openapi_schemas import REFERENCE, component_schemas, full_name, schema_of_kind
+from kinepy_server.openapi_schemas import REFERENCE, components, full_name, schema_of_kind
 from kinepy_server.resources.registry import Registry
 
 Json: TypeAlias = dict[str, Any]
@@ -16,28 +16,33 @@ _INNER = ("items", "additionalProperties")
 _ONLY_V3 = frozenset(("allOf", "anyOf", "oneOf", "not", "nullable", "default", "$ref"))
 
 
-def swagger_document(registry: Registry, *, version: str) -> Json:
-    """The description of every resource of a registry."""
+def swagger_head(version: str) -> tuple[Json, Json]:
+    """What stands before the paths and definitions, and what stands after them."""
+    key = {
+        "description": "Bearer Token authentication",
+        "type": "apiKey",
+        "name": "authorization",
+        "in": "header",
+    }
+    before = {"swagger": "2.0", "info": {"title": "Kubernetes", "version": version}}
+    return before, {"securityDefinitions": {"BearerToken": key}, "security": [{"BearerToken": []}]}
+
+
+def swagger_paths(registry: Registry) -> Iterator[tuple[str, Json]]:
+    """The description of every path, one by one."""
+    for resource in registry.all():
+        for path, item in path_items(resource).items():
+            yield path, _path_item(item)
+
+
+def swagger_definitions(registry: Registry) -> Iterator[tuple[str, Json]]:
+    """The description of every type, one by one."""
     resources = registry.all()
     kinds = [subresource_kind(r, subresource) for r in resources for subresource in r.subresources.values()]
     others = [OPTIONS, STATUS, *filter(None, map(schema_of_kind, kinds))]
-    schemas = component_schemas(resources, others) | {full_name(PATCH): {"type": "object"}}
-    paths = {path: item for resource in resources for path, item in path_items(resource).items()}
-    return {
-        "swagger": "2.0",
-        "info": {"title": "Kubernetes", "version": version},
-        "paths": {path: _path_item(paths[path]) for path in sorted(paths)},
-        "definitions": {name: _schema(schemas[name]) for name in sorted(schemas)},
-        "securityDefinitions": {
-            "BearerToken": {
-                "description": "Bearer Token authentication",
-                "type": "apiKey",
-                "name": "authorization",
-                "in": "header",
-            }
-        },
-        "security": [{"BearerToken": []}],
-    }
+    for name, schema in components(resources, others):
+        yield name, _schema(schema)
+    yield full_name(PATCH), {"type": "object"}
 
 
 def _path_item(item: Mapping[str, Any]) -> Json:

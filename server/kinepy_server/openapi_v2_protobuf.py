@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import orjson
 
-from kinepy_server.wire.protobuf_wire import BYTES, VARINT, chunk, tag_of
+from kinepy_server.wire.protobuf_wire import BYTES, VARINT, chunk, tag_of, varint
 
 Json: TypeAlias = Mapping[str, Any]
 Encode: TypeAlias = Callable[[Any], bytes]
@@ -20,8 +20,26 @@ EXTENSION = "x-"
 
 
 def document_message(document: Json) -> bytes:
-    """The whole document."""
-    return _message(_DOCUMENT, document)
+    """The whole document, whose paths and definitions are given as lists of their messages."""
+    parts: list[bytes] = []
+    for name, (number, encode) in _DOCUMENT.items():
+        if name in _IN_PIECES:
+            pieces = document[name]
+            parts += [tag_of(number, BYTES), varint(sum(map(len, pieces))), *pieces]
+        else:
+            content = encode(document[name])
+            parts.append(_field(number, content) if number else content)
+    return b"".join(parts)
+
+
+def path_message(path: str, item: Json) -> bytes:
+    """A path of the document."""
+    return _field(2, _named(path, _message(_PATH_ITEM, item)))
+
+
+def definition_message(name: str, schema: Json) -> bytes:
+    """A definition of the document."""
+    return _field(1, _named(name, _schema(schema)))
 
 
 def _field(number: int, content: bytes) -> bytes:
@@ -172,8 +190,10 @@ def _security(value: Mapping[str, Iterable[str]]) -> bytes:
 _DOCUMENT: Fields = {
     "swagger": (1, _text),
     "info": (2, partial(_message, _INFO)),
-    "paths": (8, _map(2, partial(_message, _PATH_ITEM))),
-    "definitions": (9, _map(1, _schema)),
+    "paths": (8, b"".join),
+    "definitions": (9, b"".join),
     "security": _repeated(12, _security),
     "securityDefinitions": (13, _map(1, lambda value: _field(2, _message(_API_KEY, value)))),
 }
+_IN_PIECES = ("paths", "definitions")
+"""So large that they are put together once only."""

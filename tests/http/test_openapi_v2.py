@@ -10,7 +10,6 @@ from kinepy import open_store
 from kinepy_server.context import Context
 from kinepy_server.openapi_v2 import PROTOBUF, handle_swagger
 from kinepy_server.openapi_v2_document import DEFINITIONS
-from kinepy_server.openapi_v2_protobuf import document_message
 from kinepy_server.request import Request
 from kinepy_server.resources.builtins import builtin_registry
 from kinepy_server.response import Response
@@ -114,7 +113,9 @@ def fields(message: bytes) -> list[tuple[int, bytes]]:
 
 async def test_the_message_names_the_same_definitions_and_paths() -> None:
     found = await document()
-    message = dict(fields(document_message(found)))
+    body = (await ask(PROTOBUF)).body
+    assert isinstance(body, bytes)
+    message = dict(fields(body))
     assert message[1] == b"2.0"
     for number, inner, section in ((8, 2, "paths"), (9, 1, "definitions")):
         entries = fields(message[number])

@@ -79,4 +79,7 @@ class CustomShape:
             "kind": self._definition.requested.kind,
             "version": self._version.name,
         }
-        return published(self.structural.schema, kind)
+        # A schema that nothing else has needed is not kept for this: many are shown that nobody uses.
+        known = "structural" in vars(self)
+        schema = self.structural.schema if known else self._definition.schema(self._version.name)
+        return published(schema, kind)
