@@ -25,7 +25,8 @@ from kinepy_server.deadlines import Deadlines
 from kinepy_server.dispatch import Pages, respond
 from kinepy_server.errors import PlainError, StatusError, timeout, unauthorized
 from kinepy_server.flow.again import Refusal, kind_of
-from kinepy_server.flow.control import RETRY_AFTER_S, TooMany
+from kinepy_server.flow.gate import Line
+from kinepy_server.flow.refusal import REFUSED, RETRY_AFTER_S, TooMany, send_refusal
 from kinepy_server.library_errors import translate
 from kinepy_server.objects.uids import new_uid
 from kinepy_server.request import Request
@@ -117,7 +118,9 @@ class Application:
         request = _bare_request(scope)
         try:
             answer = await self._answer(request, scope, receive)
-            if isinstance(answer, StreamResponse):
+            if answer is REFUSED:
+                await send_refusal(request.audit_id, send)
+            elif isinstance(answer, StreamResponse):
                 await self._stream(request, answer, scope=scope, receive=receive, send=send)
             else:
                 await self._sender.send(request, answer, scope=scope, receive=receive, send=send)
@@ -178,6 +181,9 @@ class Application:
         if asked is not None:
             await asked
         if not self._flow.enter(request):
+            full = self._flow.full_line(request)
+            if full is not None:
+                return _refused(request, full, scope)
             await self._wait(request, scope)
         if request.method in _BODY_METHODS:
             request.body = await read_body(
@@ -190,16 +196,21 @@ class Application:
 
     async def _wait(self, request: Request, scope: Scope) -> None:
         """Wait until it is let in. Raises the 429."""
+        await self._flow.wait(request)
         connection: Connection | None = scope.get(CONNECTION)
-        try:
-            await self._flow.wait(request)
-        except TooMany as error:
-            if error.line is not None and connection is not None:
-                until = asyncio.get_running_loop().time() + RETRY_AFTER_S
-                connection.refused(Refusal(error.line, kind_of(scope), until))
-            raise
         if connection is not None and connection.gone():
             raise TooMany  # nobody hears it, and nothing is done for nobody
+
+
+def _refused(request: Request, full: Line, scope: Scope) -> Response:
+    """The 429 of a request that may not even wait; what comes on its connection too soon is held."""
+    connection: Connection | None = scope.get(CONNECTION)
+    if connection is not None:
+        until = asyncio.get_running_loop().time() + RETRY_AFTER_S
+        connection.refused(Refusal(full, kind_of(scope), until))
+    if request.method == "HEAD":
+        raise TooMany
+    return REFUSED
 
 
 def _bare_request(scope: Scope) -> Request:

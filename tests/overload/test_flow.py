@@ -7,11 +7,13 @@ from contextlib import contextmanager
 import pytest
 
 from kinepy import open_store
+from kinepy_server.answer import Message, error_response, header_list, whole_body
 from kinepy_server.auth.authenticate import ADMIN
 from kinepy_server.context import Context
 from kinepy_server.flow.connections import FILES_KEPT, Connections
 from kinepy_server.flow.control import FlowControl
 from kinepy_server.flow.gate import Gate, Place
+from kinepy_server.flow.refusal import TooMany, send_refusal
 from kinepy_server.health import handle_health
 from kinepy_server.request import Request
 from kinepy_server.resources.builtins import builtin_registry
@@ -53,6 +55,22 @@ async def test_who_does_not_come_in_is_told_in_the_originals_words(api: Api, con
     assert answer.header("retry-after") == ["1"]
     assert answer.header("content-type") == ["text/plain; charset=utf-8"]
     assert answer.header("x-content-type-options") == ["nosniff"]
+
+
+async def test_the_refusal_made_beforehand_is_the_answer_to_the_error() -> None:
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    await send_refusal("some-id", send)
+    asked = request("get")
+    asked.audit_id = "some-id"
+    answer = error_response(TooMany(), asked)
+    body = whole_body(asked, answer)
+    length = (b"content-length", b"%d" % len(body))
+    assert sent[0]["headers"] == [*header_list(asked, answer), length]
+    assert (sent[0]["status"], sent[1]["body"]) == (answer.status, body)
 
 
 async def test_readers_do_not_keep_writers_out(api: Api, context: Context) -> None:

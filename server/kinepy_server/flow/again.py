@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from kinepy_server.flow.gate import FullLine
+from kinepy_server.flow.gate import Line
 
 Scope: TypeAlias = Mapping[str, Any]
 Kind: TypeAlias = tuple[Any, ...]
@@ -27,7 +27,7 @@ _WHO: Final = frozenset((b"authorization", b"impersonate-user", b"x-remote-user"
 class Refusal:
     """What was refused on a connection, and until when the client was told to wait."""
 
-    line: FullLine
+    line: Line
     kind: Kind | None
     until: float
 

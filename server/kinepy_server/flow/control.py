@@ -7,10 +7,10 @@ reading, from their making until the client has taken them, and those of bodies 
 import logging
 from typing import Final
 
-from kinepy_server.errors import PlainError
 from kinepy_server.flow.connections import Connections
-from kinepy_server.flow.gate import FullLine, Gate, Limits, Place, Refused
+from kinepy_server.flow.gate import Gate, Limits, Line, Place, Refused
 from kinepy_server.flow.reason import Reason
+from kinepy_server.flow.refusal import TooMany
 from kinepy_server.flow.sizes import SMALL_BYTES, Kind, Sizes
 from kinepy_server.request import Request
 from kinepy_server.server_settings import ServerSettings
@@ -18,17 +18,8 @@ from kinepy_server.server_settings import ServerSettings
 READING_VERBS: Final = frozenset(("get", "list", "watch", "head", "options"))
 EXEMPT_PATHS: Final = ("/healthz", "/livez", "/readyz", "/metrics")
 """With what is below them: they are asked to find out why nothing else answers."""
-RETRY_AFTER_S: Final = 1
 
 _log = logging.getLogger("kinepy.http")
-
-
-class TooMany(PlainError):
-    """429 as the original says it: in text (LIM-2). `line` is the one that was full, if one was."""
-
-    def __init__(self, line: FullLine | None = None) -> None:
-        super().__init__(429, "Too many requests, please try again later.\n", retry_after_s=RETRY_AFTER_S)
-        self.line = line
 
 
 class FlowControl:
@@ -68,20 +59,32 @@ class FlowControl:
             request.place = self.writing.enter(request.user.name, self._body_cost(request))
         return request.place is not None
 
+    def full_line(self, request: Request) -> Line | None:
+        """The line in which a request that did not enter would have to wait, where that has no room: it is refused."""
+        line, _ = self._line(request)
+        if not line.refuses():
+            return None
+        _log.info("%s %s refused: %s", request.method, request.path, Reason.QUEUE_FULL.value)
+        return line
+
     async def wait(self, request: Request) -> None:
         """Give the request its place when it is its turn. Raises the 429."""
+        line, cost = self._line(request)
+        try:
+            request.place = await line.gate.wait(line.user_name, line.flow, cost=cost)
+        except Refused as refused:
+            _log.info("%s %s refused: %s", request.method, request.path, refused.reason.value)
+            raise TooMany from None
+
+    def _line(self, request: Request) -> tuple[Line, int]:
+        """Where a request waits, and what it costs."""
         if request.verb in READING_VERBS:
             gate, cost = self.reading, self._answer_cost(request)
         else:
             gate, cost = self.writing, self._body_cost(request)
         # What waits for bytes does not hold up what needs none.
         flow = f"{request.namespace}/bytes" if cost else request.namespace
-        try:
-            request.place = await gate.wait(request.user.name, flow, cost=cost)
-        except Refused as refused:
-            _log.info("%s %s refused: %s", request.method, request.path, refused.reason.value)
-            full = refused.reason is Reason.QUEUE_FULL
-            raise TooMany(FullLine(gate, request.user.name, flow) if full else None) from None
+        return Line(gate, request.user.name, flow), cost
 
     def answered(self, request: Request, status: int, size: int) -> None:
         """The whole answer to a request is so large, and held until the client has taken it."""

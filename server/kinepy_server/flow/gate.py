@@ -26,12 +26,16 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class FullLine:
-    """A line in which there was no room for one more."""
+class Line:
+    """Where a request waits at a gate."""
 
     gate: "Gate"
     user_name: str
     flow: str
+
+    def refuses(self) -> bool:
+        """Whether one that was not let in may not even wait; it is then counted as refused."""
+        return self.gate.refuses(self.user_name, self.flow)
 
     def has_room(self) -> bool:
         """Whether a small request would be let in now, or may wait."""
@@ -128,8 +132,16 @@ class Gate:
             self._gave_up(waiter)
             raise
 
+    def refuses(self, user_name: str, flow: str) -> bool:
+        """See `Line.refuses`."""
+        user = self._users.get(user_name) or self._new_user(user_name)
+        if self._queues.may_add(user, flow, room=self.limits.waiting):
+            return False
+        self.refused[Reason.QUEUE_FULL] += 1
+        return True
+
     def has_room(self, user_name: str, flow: str) -> bool:
-        """See `FullLine.has_room`."""
+        """See `Line.has_room`."""
         user = self._users.get(user_name) or self._new_user(user_name)
         if not user.waiting and self._fits(user, 0):
             return True
