@@ -8,6 +8,7 @@ import orjson
 
 from kinepy import KeyRange, Store
 from kinepy.clock import Clock
+from kinepy.errors import InvalidKey
 from kinepy_server.aggregation.apiservice import ServiceReference
 from kinepy_server.aggregation.endpoints import (
     SERVICE_LABEL,
@@ -39,7 +40,11 @@ class Found:
 async def look_up(store: Store, reference: ServiceReference) -> Found:
     """The Service and its endpoints as this process knows them."""
     place = f"{reference.namespace}/{reference.name}".encode()
-    kv = await store.get(SERVICES + place, consistent=False)
+    try:
+        kv = await store.get(SERVICES + place, consistent=False)
+    except InvalidKey:
+        # A name too long for any Service: nobody holds references to that rule.
+        return Found(None)
     if kv is None:
         return Found(None)
     service = orjson.loads(kv.value)
