@@ -43,6 +43,7 @@ NUMBERS = st.fixed_dictionaries(
         "minimum": st.sampled_from([0, 0.5]),
         "maximum": st.sampled_from([2, 2.5]),
         "exclusiveMinimum": st.booleans(),
+        "exclusiveMaximum": st.booleans(),
         "multipleOf": st.sampled_from([2, 0.5]),
         "format": st.just("int32"),
         "default": st.just(1),
@@ -156,3 +157,14 @@ def test_keyed_elements_may_keep_what_was_wrong() -> None:
     new = {"l": [{"k": "c", "v": 1}, {"k": "a", "v": "wrong"}]}
     assert structural.errors(new, old) == []
     assert [error.field for error in structural.errors({"l": [{"k": "b", "v": "new"}]}, old)] == ["l[0].v"]
+
+
+def test_every_part_of_a_schema_is_compiled_once() -> None:
+    deep: dict[str, Any] = {"type": "integer", "minimum": 0}
+    good: Any = 1
+    bad: Any = -1
+    for _ in range(60):  # compiled twice at each level it would never end
+        deep = {"type": "object", "properties": {"a": {"type": "array", "items": deep}}}
+        good, bad = {"a": [good]}, {"a": [bad]}
+    is_valid = checker(deep)
+    assert is_valid(good) and not is_valid(bad)

@@ -164,12 +164,14 @@ def all_fields(kind: Type, value: Any, *, atomic: bool = False) -> FieldSet:
         return {}
     found: FieldSet = {SELF: {}}
     if kind.kind is Kind.OBJECT:
+        leaves = kind.leaves if kind.leaves is not None else _leaves(kind)
         for name, below in value.items():
-            prop = kind.properties.get(name)
-            if prop is None or is_scalar(prop.type):
-                found[f"f:{name}"] = {}
+            leaf = leaves.get(name)
+            if leaf is not None:
+                found[leaf] = {}
             else:
-                found[f"f:{name}"] = all_fields(prop.type, below, atomic=prop.map_type == "atomic")
+                prop = kind.properties.get(name)
+                found[f"f:{name}"] = {} if prop is None else all_fields(prop.type, below)
         return found
     if kind.kind is Kind.LIST:
         assert kind.items is not None
@@ -184,3 +186,13 @@ def all_fields(kind: Type, value: Any, *, atomic: bool = False) -> FieldSet:
     else:
         return {}
     return found
+
+
+def _leaves(kind: Type) -> Mapping[str, str]:
+    """The properties of which nothing but themselves is ever owned; found once, since most fields are such."""
+    kind.leaves = {
+        name: f"f:{name}"
+        for name, prop in kind.properties.items()
+        if prop.map_type == "atomic" or is_scalar(prop.type) or is_leaf(prop.type)
+    }
+    return kind.leaves

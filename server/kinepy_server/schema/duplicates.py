@@ -5,6 +5,7 @@ those of its parsed value, no pair was swallowed. Only a body that has more is s
 """
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from kinepy_server.schema.compile import Path, path_text
@@ -38,19 +39,21 @@ class _Pairs(list[tuple[str, Any]]):
 
 
 def _colons(value: Any) -> int:
+    members: Iterable[Any]
     if type(value) is dict:
-        total = len(value)
-        for key, member in value.items():
-            if ":" in key:
-                total += key.count(":")
-            if type(member) is str:
+        total, members = len(value) + "".join(value).count(":"), value.values()
+    elif type(value) is list:
+        total, members = 0, value
+    else:
+        return value.count(":") if type(value) is str else 0
+    for member in members:
+        # Not a call for each text: this is done with every body.
+        if type(member) is str:
+            if ":" in member:
                 total += member.count(":")
-            elif type(member) is dict or type(member) is list:
-                total += _colons(member)
-        return total
-    if type(value) is list:
-        return sum(map(_colons, value))
-    return value.count(":") if type(value) is str else 0
+        elif type(member) is dict or type(member) is list:
+            total += _colons(member)
+    return total
 
 
 def _walk(value: Any, place: tuple[Type, Path], problems: list[str]) -> None:

@@ -1,6 +1,7 @@
 """Whether a value is valid, as fast as Python can tell (CRD-13). What is wrong is told by `structural_errors`,
 which is asked only when something is; the two must agree."""
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -21,12 +22,25 @@ def checker(schema: Schema) -> Check:
 
 
 def _check(schema: Schema) -> Check | None:
+    return None if (member := _member(schema)) is None else member[2]
+
+
+_Member: TypeAlias = tuple[type | None, Check | None, Check]
+"""How a value is checked: the type that it nearly always has, what is left to check when it has, and all there is to
+check. Comparing the type, which most often is all, needs no call."""
+
+
+def _member(schema: Schema) -> _Member | None:
     checks = [*_own_checks(schema), *_combined(schema)]
     if not checks:
         return None
-    whole = _all(checks)
+    every = _all(checks)
     # Null is of no type, so where it is not allowed the check of the type refuses it.
-    return (lambda value: value is None or whole(value)) if schema.get("nullable") else whole
+    whole = (lambda value: value is None or every(value)) if schema.get("nullable") else every
+    kind, rest = _exact(schema), checks[1:]
+    if kind is None:
+        return None, None, whole
+    return kind, _all(rest) if rest else None, whole
 
 
 def _all(checks: Sequence[Check]) -> Check:
@@ -47,6 +61,7 @@ def _all(checks: Sequence[Check]) -> Check:
 
 
 def _own_checks(schema: Schema) -> list[Check]:
+    """The check of the type, if there is one, before all others."""
     checks = [] if (typed := _type_check(schema)) is None else [typed]
     for of, conditions in (
         (str, _text_checks(schema)),
@@ -59,13 +74,23 @@ def _own_checks(schema: Schema) -> list[Check]:
             )
     numbers = _number_checks(schema)
     if numbers:
-        checks.append(_when_number(_all(numbers)))
+        sure = typed is not None and _exact(schema) in _NUMBERS
+        checks.append(_all(numbers) if sure else _when_number(_all(numbers)))
     if schema.get("enum"):
         checks.append(_enum(schema["enum"]))
     return checks
 
 
 _SURE = {str: "string", list: "array", dict: "object"}
+_EXACT: Mapping[str, type] = {
+    "string": str, "integer": int, "number": float, "boolean": bool, "array": list, "object": dict,
+}  # fmt: skip
+_NUMBERS = (int, float)
+
+
+def _exact(schema: Schema) -> type | None:
+    """The Python type that nearly all valid values have, if there is one."""
+    return None if schema.get(INT_OR_STRING) else _EXACT.get(schema.get("type", ""))
 
 
 def _when(of: type, check: Check, *, sure: bool) -> Check:
@@ -121,17 +146,21 @@ def _number_checks(schema: Schema) -> list[Check]:
     checks: list[Check] = []
     low, high, factor = schema.get("minimum"), schema.get("maximum"), schema.get("multipleOf")
     if low is not None:
-        above = bool(schema.get("exclusiveMinimum"))
-        checks.append(lambda value: above_minimum(value, low, exclusive=above))
+        checks.append(_bounded(low, operator.gt if schema.get("exclusiveMinimum") else operator.ge))
     if high is not None:
-        below = bool(schema.get("exclusiveMaximum"))
-        checks.append(lambda value: below_maximum(value, high, exclusive=below))
+        checks.append(_bounded(high, operator.lt if schema.get("exclusiveMaximum") else operator.le))
     if factor is not None:
         checks.append(lambda value: is_multiple(value, factor))
     bound = INTEGER_BOUNDS.get(schema.get("format", ""))
     if bound is not None and schema.get("type") in ("integer", "number"):
         checks.append(lambda value: -bound <= value < bound)
     return checks
+
+
+def _bounded(bound: float, holds: Callable[[float, float], bool]) -> Check:
+    """`above_minimum` and `below_maximum` in one call."""
+    whole = bound_for(0, bound)
+    return lambda value: holds(value, whole if type(value) is int else bound)
 
 
 def bound_for(value: float, bound: float) -> float:
@@ -167,9 +196,14 @@ def _list_checks(schema: Schema) -> list[Check]:
     if fewest:
         checks.append(lambda value: len(value) >= fewest)
     items = schema.get("items")
-    element = _check(items) if isinstance(items, Mapping) else None
-    if element is not None:
-        checks.append(lambda value: all(map(element, value)))
+    member = _member(items) if isinstance(items, Mapping) else None
+    if member is not None:
+        kind, rest, element = member
+        if kind is not None and rest is None:
+            only = frozenset((kind,))
+            checks.append(lambda value: only.issuperset(map(type, value)) or all(map(element, value)))
+        else:
+            checks.append(lambda value: all(map(element, value)))
     return checks
 
 
@@ -191,36 +225,32 @@ def _object_checks(schema: Schema) -> list[Check]:
 
 def _members(schema: Schema) -> Check | None:
     properties: Mapping[str, Schema] = schema.get("properties") or {}
-    children = {name: check for name, inner in properties.items() if (check := _check(inner)) is not None}
+    known = {name: found for name, inner in properties.items() if (found := _member(inner)) is not None}
     if schema.get(EMBEDDED):
-        children["apiVersion"], children["kind"] = _set_text, _set_text
+        known["apiVersion"] = known["kind"] = None, None, _set_text
     additional = schema.get("additionalProperties")
     rest = _check(additional) if isinstance(additional, Mapping) else None
     if rest is not None:
-        return lambda value: all(children.get(name, rest)(member) for name, member in value.items())
-    if not children:
+        named = {name: check for name, (_, _, check) in known.items()}
+        return lambda value: all(named.get(name, rest)(member) for name, member in value.items())
+    if not known:
         return None
-    plain = {name: _PLAIN[inner["type"]] for name, inner in properties.items() if _is_plain(inner)}
-    find, find_plain = children.get, plain.get
+    find = known.get
 
     def members(value: dict[str, Any]) -> bool:
         for name, member in value.items():
-            if type(member) is find_plain(name):
+            found = find(name)
+            if found is None:
                 continue
-            check = find(name)
-            if check is not None and not check(member):
+            kind, rest, whole = found
+            if type(member) is kind:
+                if rest is not None and not rest(member):
+                    return False
+            elif not whole(member):
                 return False
         return True
 
     return members
-
-
-_PLAIN: Mapping[str, type] = {"string": str, "integer": int, "boolean": bool}
-
-
-def _is_plain(schema: Schema) -> bool:
-    """Whether only the type is checked: then it need not be done by a function."""
-    return schema.get("type") in _PLAIN and len(_own_checks(schema)) == 1 and not _combined(schema)
 
 
 def _set_text(value: Any) -> bool:

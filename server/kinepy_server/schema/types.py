@@ -42,6 +42,8 @@ class Type:
     map_type: str = "granular"
     properties: Mapping[str, "Property"] = field(default_factory=dict)
     required: Sequence[str] = ()
+    leaves: Mapping[str, str] | None = field(default=None, repr=False, compare=False)
+    """The path elements of the properties that have nothing inside, by name, once managed fields were asked for."""
 
 
 @dataclass(frozen=True, slots=True)
