@@ -65,8 +65,10 @@ def serve(
 ) -> None:
     """Serve the Kubernetes API until SIGTERM or Ctrl-C."""
     given = locals()
+    from kinepy_server.cli.collecting import collect_rarely
     from kinepy_server.cli.problems import reported
 
+    collect_rarely()
     with reported():
         from kinepy_server.cli.plan import make_plan
         from kinepy_server.cli.serve import run

@@ -1,7 +1,6 @@
 """`kinepy serve`: one process, or several on one port."""
 
 import asyncio
-import gc
 import logging
 import signal
 import socket
@@ -10,6 +9,7 @@ from dataclasses import replace
 
 from kinepy import open_store
 from kinepy.clock import SystemClock
+from kinepy_server.cli.collecting import collect_as_usual
 from kinepy_server.cli.identity import Identity, prepare
 from kinepy_server.cli.listening import bind
 from kinepy_server.cli.places import ensure_folder
@@ -80,9 +80,7 @@ async def _serve(
         loop.add_reader(parent, stop.set)
 
     def ready() -> None:
-        # What start-up made stays until the end: the collector need not look at it again and again.
-        gc.collect()
-        gc.freeze()
+        collect_as_usual()
         on_ready()
 
     async with open_store(plan.database, plan.settings) as store:
