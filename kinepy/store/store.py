@@ -102,6 +102,9 @@ class Store:
         """Read what the store needs in memory and start its jobs. Done once, before anything else."""
         await self._continuity.begin(witness_path=self._settings.witness_path)
         await self._tail.load()
+        async with self._driver.read() as tx:
+            # From here on a step of the clock is seen, also by a store that never writes.
+            await self._steps.now_us(tx)
         self._jobs.start("committer", self._committer.run())
         self._jobs.start("timekeeper", self._committer.keep_time())
         self._jobs.start("tail", self._tail.follow())
