@@ -364,7 +364,7 @@ class Store:
             except TimeoutError:
                 if not limit.expired():
                     raise
-                log.error("the database does not answer: the store is closed without it")
+                log.warning("the database does not answer: the store is closed without it")
                 self._committer.give_up()
                 self._driver.abandon()
                 await self._end()
