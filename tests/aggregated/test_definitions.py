@@ -132,3 +132,15 @@ def test_the_host_is_told_where_to_find_the_types(host: ServerProcess, tmp_path:
         with httpx.Client(verify=tls, trust_env=False) as client:
             reply = client.get(f"{server.url}/readyz", extensions={"sni_hostname": "kinepy.sys.svc"})
     assert reply.text == "ok"
+
+
+def test_a_server_that_must_be_restarted_for_its_new_name_is_told_of(tmp_path: Path) -> None:
+    data, definitions = tmp_path / "data", write_definitions(tmp_path)
+
+    def told(service: str) -> str:
+        options = ("--data", str(data), "--definitions", str(definitions), "--service", service)
+        return run_kinepy("apiservice", *options).stderr
+
+    assert told("sys/kinepy") == "", "before the first start there is nothing to restart"
+    assert "holds other.sys.svc from now on: restart `kinepy serve`" in told("sys/other")
+    assert told("sys/other") == "", "the certificate has the name already"

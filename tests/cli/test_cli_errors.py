@@ -192,6 +192,19 @@ def test_kubeconfig_before_the_first_start(tmp_path: Path) -> None:
     assert "start `kinepy serve` with the same --data first" in problem("kubeconfig", "--data", str(tmp_path))
 
 
+@pytest.mark.parametrize("options", [("--user", ""), ("--group", "dev"), ("--user", "", "--group", "dev")])
+def test_who_names_no_user_does_not_get_the_kubeconfig_of_the_admin(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    (tmp_path / "kubeconfig").write_text("the admin's")
+    assert "no user is named: give --user NAME" in problem("kubeconfig", "--data", str(tmp_path), *options)
+
+
+@pytest.mark.parametrize("option", ["--client-ca", "--token-file"])
+def test_a_file_of_users_that_is_not_there_is_named(tmp_path: Path, option: str) -> None:
+    assert str(tmp_path / "none") in serve(tmp_path / "data", option, str(tmp_path / "none"))
+
+
 @pytest.mark.parametrize("command", ["status", "compact", "check", "new-epoch"])
 def test_commands_make_no_database(tmp_path: Path, command: str) -> None:
     assert "there is no database" in problem(command, "--data", str(tmp_path))

@@ -1,6 +1,7 @@
 """`kinepy apiservice`: the objects by which a host finds an aggregated server."""
 
 import base64
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -21,7 +22,7 @@ def api_services(data: Path, definitions: Sequence[Path], *, service: str, port:
     """The APIServices of all versions that definitions serve, as YAML. Raises `Problem`.
 
     The server's certificate gets the name by which the host calls it, if it is one of the own CA; a server that runs
-    shows it after a restart.
+    shows it after a restart, which is told on stderr.
     """
     namespace, slash, name = service.partition("/")
     if not slash or not namespace or not name or "/" in name:
@@ -68,4 +69,14 @@ def _authority(data: Path, name: str) -> str:
     from kinepy_server.auth.pki import ensure_pki, utc_now
 
     ensure_folder(data)
-    return ensure_pki(data / "pki", [name], now=utc_now(SystemClock().now_us())).ca.read_text()
+    chain = data / "pki" / "server.pem"
+    before = chain.read_bytes() if chain.exists() else None
+    files = ensure_pki(data / "pki", [name], now=utc_now(SystemClock().now_us()))
+    if before is not None and files.chain.read_bytes() != before:
+        # The host would call the server available, and refuse its certificate at each request.
+        print(
+            f"kinepy: the certificate in {data} holds {name} from now on: "
+            "restart `kinepy serve` where it runs on this folder",
+            file=sys.stderr,
+        )
+    return files.ca.read_text()

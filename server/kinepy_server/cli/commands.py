@@ -97,10 +97,9 @@ def kubeconfig(data: o.Data = o.DEFAULT_DATA, user: o.User = None, group: o.Grou
     from kinepy_server.cli.problems import reported
 
     with reported():
-        from kinepy_server.cli.kubeconfig import admins_kubeconfig, users_kubeconfig
+        from kinepy_server.cli.kubeconfig import kubeconfig_for
 
-        text = users_kubeconfig(data, user, group or []) if user else admins_kubeconfig(data)
-        typer.echo(text, nl=False)
+        typer.echo(kubeconfig_for(data, user, group or []), nl=False)
 
 
 @app.command()

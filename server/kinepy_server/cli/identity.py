@@ -106,6 +106,7 @@ def _client_ca(path: Path) -> Path:
     """The file, when it holds certificates."""
     import ssl
 
+    path.read_bytes()  # its OSError names the file, that of ssl does not
     try:
         ssl.create_default_context(cafile=path)
     except ssl.SSLError as error:

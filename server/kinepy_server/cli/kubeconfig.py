@@ -12,6 +12,16 @@ from kinepy_server.auth.pki import utc_now
 from kinepy_server.cli.problems import Problem
 
 
+def kubeconfig_for(data: Path, user: str | None, groups: Sequence[str]) -> str:
+    """The admin's kubeconfig, or that of a user who is named. Raises `Problem`."""
+    if user:
+        return users_kubeconfig(data, user, groups)
+    if user is not None or groups:
+        # Most likely a variable that is not set: whoever is to get the file must not get the admin's.
+        raise Problem("no user is named: give --user NAME, or leave out --user and --group for the admin's")
+    return admins_kubeconfig(data)
+
+
 def admins_kubeconfig(data: Path) -> str:
     """The kubeconfig that `kinepy serve` wrote."""
     path = data / "kubeconfig"
