@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, TypeAlias
 
+import orjson
+
 from kinepy_server.schema.go_json import kind_of
 from kinepy_server.schema.quantity import MILLI, NANO, canonical
 from kinepy_server.schema.scalars import base64_text
@@ -268,8 +270,17 @@ def _time(of: Type) -> Decoder:
 def _any(of: Type) -> Decoder:
     if of.name in _SCHEMA_OR:
         return _schema_or(of, _SCHEMA_OR[of.name])
-    # How deep the value is was checked when it was parsed.
-    return lambda value, path, problems: value
+    return _json_value
+
+
+def _json_value(value: Any, path: Path, problems: list[str]) -> Any:
+    """Any JSON. How deep it is was checked when it was parsed; there may be numbers in it for which no float is large
+    enough."""
+    try:
+        orjson.dumps(value)
+    except TypeError:
+        raise ValueError("json: cannot unmarshal number into Go value of type float64") from None
+    return value
 
 
 _JSON_SCHEMA = "apiextensions.v1.JSONSchemaProps"

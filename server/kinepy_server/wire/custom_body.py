@@ -14,6 +14,7 @@ from kinepy_server.schema.compile import Mismatch, compiled
 from kinepy_server.schema.decode import PROBLEMS_MAX, DecodeError
 from kinepy_server.schema.duplicates import repeated_fields
 from kinepy_server.schema.go_json import kind_of
+from kinepy_server.wire.json_text import float_of
 from kinepy_server.wire.reading import Read, Unreadable
 
 _METADATA = "meta.v1.ObjectMeta"
@@ -92,7 +93,7 @@ def coerced_metadata(value: Any, path: Any, problems: list[str]) -> JsonObject:
 
 
 def settle_numbers(value: Any) -> None:
-    """Whole floats become integers, and integers that are too large floats, in place."""
+    """Whole floats become integers, and integers that are too large floats, in place. Raises DecodeError."""
     items: Any = value.items() if type(value) is dict else enumerate(value) if type(value) is list else ()
     for place, member in items:
         kind = type(member)
@@ -101,7 +102,10 @@ def settle_numbers(value: Any) -> None:
                 value[place] = int(member)
         elif kind is int:
             if not -_INT64 <= member < _INT64:
-                value[place] = float(member)
+                try:
+                    value[place] = float_of(member)
+                except ValueError as error:
+                    raise DecodeError(str(error)) from None
         elif kind is dict or kind is list:
             settle_numbers(member)
 

@@ -61,7 +61,7 @@ def read_body(body: bytes, content_type: str, *, doubts: bool) -> Read:
 
 def _json(body: bytes) -> JsonObject:
     try:
-        value = parse_json(body)
+        value = parse_json(body, endless_numbers=True)
     except ValueError as error:
         raise Unreadable(f"couldn't get version/kind; json parse error: {error}") from None
     return _object(value)
