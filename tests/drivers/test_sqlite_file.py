@@ -5,6 +5,7 @@ import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from threading import Timer
 
 import pytest
 
@@ -220,3 +221,17 @@ async def test_a_checkpoint_that_is_cancelled_while_it_connects_leaves_nothing_o
         connection = checkpointer._connection
         assert connection is not None
     assert connection._connection is None, "closed with the driver"
+
+
+async def test_a_file_that_another_process_has_to_itself_for_a_moment_is_waited_for(path: Path) -> None:
+    await migrate(url(path))
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("PRAGMA locking_mode = EXCLUSIVE")
+    other.execute("BEGIN EXCLUSIVE")
+    other.execute("COMMIT")
+    with pytest.raises(sqlite3.OperationalError), closing(sqlite3.connect(path, timeout=0)) as raw:
+        raw.execute("SELECT * FROM store")
+    release = Timer(0.2, other.close)
+    release.start()
+    await (await open_driver(url(path), FAST, clock=SystemClock())).close()
+    release.join()

@@ -50,6 +50,10 @@ class Connection(Protocol):
         ...
 
 
+OPENING_S: Final = 2.0
+"""How long to wait for whoever has the file to itself: who makes it, or is the last to close it, has for a moment."""
+
+
 def connect_raw(path: str, settings: Settings, *, role: str, create: bool = False) -> sqlite3.Connection:
     """Open a file, which must exist unless `create`. Raises SQLite's errors."""
     if settings.sqlite_synchronous.upper() not in SYNCHRONOUS:
@@ -61,8 +65,7 @@ def connect_raw(path: str, settings: Settings, *, role: str, create: bool = Fals
         f"file:{quote(path)}?mode={mode}",
         uri=True,
         isolation_level=None,
-        # The writer waits for the lock in a loop of its own, which hands it over faster than SQLite's.
-        timeout=0.0 if role == "writer" else settings.lock_timeout_s,
+        timeout=OPENING_S if role == "writer" else settings.lock_timeout_s,
         check_same_thread=False,
         cached_statements=256,
     )
