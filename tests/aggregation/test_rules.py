@@ -1,6 +1,7 @@
 """What is decided without a network: who may pass, which objects are accepted, what is told, where a Service leads."""
 
 import base64
+import time
 from typing import Any
 
 import pytest
@@ -188,6 +189,23 @@ async def test_a_stream_is_cut_where_messages_end(bodies: list[bytes], size: int
         at += len(part)
         assert at in ends
     assert at == len(whole)
+
+
+@pytest.mark.parametrize("lines", [True, False])
+async def test_the_cost_of_a_long_message_does_not_grow_with_its_parts(lines: bool) -> None:
+    size, count = 4096, 8192
+    head = b"" if lines else (size * count).to_bytes(4, "big")
+
+    async def parts() -> Any:
+        yield head
+        for _ in range(count):
+            yield b"x" * size
+        yield b"\n" * lines
+
+    began = time.process_time()
+    [message] = [part async for part in whole_messages(parts(), lines=lines)]
+    assert len(message) == len(head) + size * count + lines
+    assert time.process_time() - began < 2
 
 
 async def test_a_stream_that_ends_within_a_message_is_cut() -> None:
