@@ -8,6 +8,8 @@ from typing import Any
 import orjson
 import pytest
 
+from kinepy_server.dynamic_admission.client import CallFailed, Clients
+from kinepy_server.dynamic_admission.endpoint import endpoint_of
 from kinepy_server.dynamic_admission.review_checks import problem_of
 from tests.admission.bad_hooks import Behave, bad_server, drip, endless, hang, saying
 from tests.admission.hooks import allow, hook_server
@@ -102,6 +104,24 @@ async def test_what_goes_wrong_is_told(api: Api, behave: Behave, why: str) -> No
 )
 def test_what_is_wrong_with_a_review_is_told(review: Json, why: str) -> None:
     assert problem_of(review, "u", mutating=True).endswith(why)
+
+
+@pytest.mark.parametrize(
+    ("client", "why"),
+    [
+        ({"url": f"https://{'a' * 64}.example.com/"}, f"lookup {'a' * 64}.example.com: no such host"),
+        ({"url": "https://xn--a/"}, "lookup xn--a: no such host"),
+        ({"url": "https://[::1/"}, "Invalid IPv6 URL"),
+        ({"url": "https://x:abc/"}, "Invalid port: 'abc'"),
+        ({"service": {"name": "a]", "namespace": "["}}, "could not get REST client: "),
+    ],
+)
+async def test_an_address_that_is_none_is_a_failed_call(client: Json, why: str) -> None:
+    clients = Clients()
+    with pytest.raises(CallFailed) as failed:
+        await clients.post(endpoint_of(client, timeout_s=5), b"{}")
+    assert why in str(failed.value)
+    await clients.close()
 
 
 async def test_a_certificate_of_somebody_else_is_not_trusted(api: Api) -> None:

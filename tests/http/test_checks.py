@@ -35,6 +35,7 @@ def changed(key: str, place: str, value: Any) -> JsonObject:
 
 
 CONTAINER = "spec/containers/0"
+WEBHOOK = {"name": "a.b.c", "sideEffects": "None", "admissionReviewVersions": ["v1"]}
 CASES: list[tuple[str, str, Any, list[str]]] = [
     ("v1/pods", "spec/containers", [], ["spec.containers: Required value"]),
     ("v1/pods", f"{CONTAINER}/name", "A", [f'spec.containers[0].name: Invalid value: "A": {LABEL}']),
@@ -88,6 +89,12 @@ CASES: list[tuple[str, str, Any, list[str]]] = [
     ("certificates.k8s.io/v1/certificatesigningrequests", "spec/expirationSeconds", 5, ["spec.expirationSeconds: Invalid value: 5: may not specify a duration less than 600 seconds (10 minutes)"]),
     ("scheduling.k8s.io/v1/priorityclasses", "value", 2000000000, ["value: Forbidden: maximum allowed value of a user defined priority is 1000000000"]),
     ("admissionregistration.k8s.io/v1/validatingwebhookconfigurations", "webhooks", [{"name": "a.b.c", "clientConfig": {"url": "https://x"}, "sideEffects": "None"}], ["webhooks[0].admissionReviewVersions: Required value: must specify one of v1, v1beta1"]),
+    ("admissionregistration.k8s.io/v1/validatingwebhookconfigurations", "webhooks", [{**WEBHOOK, "clientConfig": {"url": "http://u:p@?a#b"}}], ['webhooks[0].clientConfig.url: Invalid value: "http": \'https\' is the only allowed URL scheme; desired format: https://host[/path]', 'webhooks[0].clientConfig.url: Invalid value: "": host must be provided; desired format: https://host[/path]', 'webhooks[0].clientConfig.url: Invalid value: "u:p": user information is not permitted in the URL', 'webhooks[0].clientConfig.url: Invalid value: "b": fragments are not permitted in the URL', 'webhooks[0].clientConfig.url: Invalid value: "a": query parameters are not permitted in the URL']),
+    ("admissionregistration.k8s.io/v1/validatingwebhookconfigurations", "webhooks", [{**WEBHOOK, "clientConfig": {"url": "https://x:y/"}}], ['webhooks[0].clientConfig.url: Required value: url must be a valid URL: parse "https://x:y/": invalid port ":y" after host; desired format: https://host[/path]']),
+    ("admissionregistration.k8s.io/v1/validatingwebhookconfigurations", "webhooks", [{**WEBHOOK, "clientConfig": {"url": "https://x\n.y/"}}], ['webhooks[0].clientConfig.url: Required value: url must be a valid URL: parse "https://x\\n.y/": net/url: invalid control character in URL; desired format: https://host[/path]']),
+    ("admissionregistration.k8s.io/v1/validatingwebhookconfigurations", "webhooks", [{**WEBHOOK, "clientConfig": {"url": "https://[::1/"}}], ['webhooks[0].clientConfig.url: Required value: url must be a valid URL: ']),
+    ("admissionregistration.k8s.io/v1/validatingwebhookconfigurations", "webhooks", [{**WEBHOOK, "clientConfig": {"service": {"port": 0, "path": "x//Y"}}}], ['webhooks[0].clientConfig.service.name: Required value: service name is required', 'webhooks[0].clientConfig.service.namespace: Required value: service namespace is required', 'webhooks[0].clientConfig.service.port: Invalid value: 0: port is not valid: must be between 1 and 65535, inclusive', 'webhooks[0].clientConfig.service.path: Invalid value: "x//Y": must start with a \'/\'', 'webhooks[0].clientConfig.service.path: Invalid value: "x//Y": segment[0] may not be empty', 'webhooks[0].clientConfig.service.path: Invalid value: "x//Y": segment[1] may not be empty', 'webhooks[0].clientConfig.service.path: Invalid value: "x//Y": segment[2]: a lowercase RFC 1123 subdomain']),
+    ("admissionregistration.k8s.io/v1/validatingwebhookconfigurations", "webhooks", [{**WEBHOOK, "clientConfig": {}}], ['webhooks[0].clientConfig: Required value: exactly one of url or service is required']),
     ("apiregistration.k8s.io/v1/apiservices", "spec/groupPriorityMinimum", 30000, ["spec.groupPriorityMinimum: Invalid value: 30000: must be positive and less than 20000"]),
     ("v1/nodes", "spec/taints", [{"key": "a", "effect": "x"}], ['spec.taints[0].effect: Unsupported value: "x": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"']),
 ]  # fmt: skip

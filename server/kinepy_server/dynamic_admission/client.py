@@ -105,7 +105,8 @@ class Clients:
             raise CallFailed(f"{before}{DEADLINE}") from None
         except BrokenOff as error:
             raise CallFailed(f"{before}{error}") from None
-        except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError, OSError) as error:
+        # UnicodeError: a host that is no name in DNS.
+        except (httpx.HTTPError, httpx.InvalidURL, ssl.SSLError, OSError, UnicodeError) as error:
             raise CallFailed(f"{before}{no_connection(error, address)}") from None
         content_type = answer.headers.get("content-type", "")
         if not 200 <= answer.status_code < 300:

@@ -64,7 +64,11 @@ def _cause(error: BaseException, url: str) -> str:
         return "http: server gave HTTP response to HTTPS client"
     if isinstance(error, ConnectionRefusedError) or "Connection refused" in text:
         return f"dial tcp {address.netloc}: connect: connection refused"
-    if "Name or service not known" in text or "No address associated" in text:
+    if (
+        isinstance(error, UnicodeError)
+        or "Name or service not known" in text
+        or "No address associated" in text
+    ):
         return f"dial tcp: lookup {address.hostname}: no such host"
     if isinstance(error, ConnectionResetError):
         return "read: connection reset by peer"

@@ -40,8 +40,12 @@ class Pools:
 
     @asynccontextmanager
     async def taken(self, endpoint: Reachable) -> "AsyncIterator[httpx.AsyncClient]":
-        """The pool for an endpoint. Raises CallFailed for certificates that are none."""
-        key = (endpoint.ca, urlsplit(endpoint.url).netloc)
+        """The pool for an endpoint. Raises CallFailed for certificates that are none, and addresses."""
+        try:
+            key = (endpoint.ca, urlsplit(endpoint.url).netloc)
+        except ValueError as error:
+            # Names of Services may be anything, and rules of addresses were others once.
+            raise CallFailed(f"could not get REST client: {error}") from None
         pool = self._pools.get(key)
         if pool is None:
             pool = self._pools[key] = _Pool(_client(endpoint.ca))

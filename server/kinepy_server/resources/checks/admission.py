@@ -6,7 +6,6 @@ from kinepy_server.resources.checks.causes import Path, duplicate, forbidden, in
 from kinepy_server.resources.checks.entries import (
     DNS_SUBDOMAIN,
     PATH_SEGMENT,
-    PORT,
     REQUIRED,
     Check,
     Table,
@@ -20,6 +19,7 @@ from kinepy_server.resources.checks.expressions import (
     validating_expressions,
     webhook_conditions,
 )
+from kinepy_server.resources.checks.webhook_clients import client_errors
 from kinepy_server.resources.resource import FieldError
 
 Errors = list[FieldError]
@@ -160,11 +160,7 @@ def _param_ref(ref: Any, path: Path, errors: Errors) -> None:
 
 
 def _client(value: Any, path: Path, errors: Errors) -> None:
-    if (value.get("url") is None) == (value.get("service") is None):
-        errors.append(required(path, "exactly one of url or service is required"))
-    if value.get("url") is not None and not value["url"].startswith("https://"):
-        text = "'https' is the only allowed URL scheme; desired format: https://host[/path]"
-        errors.append(invalid((path, "url"), value["url"].partition(":")[0], text))
+    errors.extend(client_errors(value, path))
 
 
 def _webhook_name(value: Any, path: Path, errors: Errors) -> None:
@@ -208,7 +204,6 @@ TABLE: Table = {
     "admissionregistration.v1.ParamKind": (("", _param_kind),),
     "admissionregistration.v1.ParamRef": (("", _param_ref),),
     "admissionregistration.v1.RuleWithOperations": (("", _rule),),
-    "admissionregistration.v1.ServiceReference": (("namespace", REQUIRED), ("name", REQUIRED), ("port", PORT)),
     "admissionregistration.v1.ValidatingAdmissionPolicyBindingSpec": (
         ("policyName", REQUIRED, DNS_SUBDOMAIN), ("paramRef",), ("matchResources",),
         ("validationActions", _ACTION, _actions),
