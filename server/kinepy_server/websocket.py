@@ -14,6 +14,7 @@ from kinepy_server.read.framing import LENGTH_BYTES
 
 TOKEN_PREFIX = "base64url.bearer.authorization.k8s.io."
 NORMAL_CLOSURE = 1000
+OK = 200
 
 
 class WebSocketAsHttp:
@@ -48,9 +49,10 @@ class WebSocketAsHttp:
                 await self._send({"type": "websocket.close", "code": NORMAL_CLOSURE})
 
     async def _start(self, message: Message) -> None:
-        # An answer of known length is no stream: the request was refused, or is no watch.
+        # An answer of known length is no stream: the request was refused, or is no watch. So may one be that is of no
+        # known length and comes from another server.
         headers = dict(message["headers"])
-        self._open = b"content-length" not in headers
+        self._open = message["status"] == OK and b"content-length" not in headers
         self._frames = _binary if b"protobuf" in headers.get(b"content-type", b"") else _texts
         if self._open:
             await self._send({"type": "websocket.accept", "subprotocol": chosen_subprotocol(self._offered)})
@@ -59,8 +61,10 @@ class WebSocketAsHttp:
 
 
 def _texts(body: bytes) -> Iterator[dict[str, Any]]:
-    for line in body.splitlines():
-        yield {"text": line.decode()}
+    # Only this ends a line; and what another server sends need be no text.
+    for line in body.split(b"\n"):
+        if line:
+            yield {"text": line.decode(errors="replace")}
 
 
 def _binary(body: bytes) -> Iterator[dict[str, Any]]:

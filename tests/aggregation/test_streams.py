@@ -192,6 +192,35 @@ async def test_a_watch_over_a_websocket_has_a_frame_for_each_event(server: Serve
     assert not told & {"upgrade", "connection", "sec-websocket-key", "sec-websocket-version"}
 
 
+async def test_a_frame_of_a_websocket_is_text_whatever_a_backend_sends(
+    server: Served, behind: Backend
+) -> None:
+    async def odd(asked: Asked) -> None:
+        await asked.begin()
+        await asked.chunk(b'{"a":\r1}\n\n{"b":"\xff"}\n')
+        await asked.chunk(b"")
+
+    behind.answer = odd
+    async with websockets.connect(f"ws://127.0.0.1:{server.port}{WATCH}", proxy=None) as socket:
+        assert [frame async for frame in socket] == ['{"a":\r1}', '{"b":"\ufffd"}']
+
+
+async def test_a_refusal_of_unknown_length_is_no_watch_over_a_websocket(
+    server: Served, behind: Backend
+) -> None:
+    async def refuse(asked: Asked) -> None:
+        asked.writer.write(b"HTTP/1.1 404 Not Found\r\ntransfer-encoding: chunked\r\n\r\n")
+        await asked.chunk(b'{"kind":')
+        await asked.chunk(b'"Status"}')
+        await asked.chunk(b"")
+
+    behind.answer = refuse
+    with pytest.raises(websockets.InvalidStatus) as refused:
+        await websockets.connect(f"ws://127.0.0.1:{server.port}{WATCH}", proxy=None)
+    answer = refused.value.response
+    assert (answer.status_code, bytes(answer.body or b"")) == (404, b'{"kind":"Status"}')
+
+
 async def test_head_has_the_length_of_what_get_would_bring(server: Served, behind: Backend) -> None:
     async def headless(asked: Asked) -> None:
         asked.writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 77\r\n\r\n")
