@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 
 import httpx
 import orjson
@@ -43,6 +44,34 @@ async def test_every_event_of_a_watch_comes_at_once(server: Served, behind: Back
         for name in "abc":
             behind.events.put_nowait(event(name))
             assert orjson.loads(await anext(lines)) == event(name)
+
+
+async def test_watches_keep_no_other_request_out() -> None:
+    few = ServerSettings(requests_reading_max=2, requests_waiting_max=1, request_wait_s=1)
+    async with served(settings=few) as server, running_backend() as backend, AsyncExitStack() as watches:
+        await aggregate(server, server, backend)
+        for _ in range(5):
+            answer = await watches.enter_async_context(server.http.stream("GET", WATCH))
+            assert answer.status_code == 200
+        assert (await server.get(FLUNDERS)).code == 200
+
+
+async def test_a_watch_that_a_backend_lets_wait_keeps_others_out_for_a_while_only() -> None:
+    few = ServerSettings(requests_reading_max=1, request_timeout_s=0.2)
+
+    reached = asyncio.Event()
+
+    async def hang(asked: Asked) -> None:
+        reached.set()
+        await asyncio.Event().wait()
+
+    async with served(settings=few) as server, running_backend() as backend, asyncio.timeout(PATIENCE_S):
+        await aggregate(server, server, backend)
+        backend.answer = hang
+        watching = asyncio.create_task(server.http.get(WATCH, timeout=None))
+        await reached.wait()
+        assert (await server.get("/api/v1/namespaces/default/services")).code == 200
+        watching.cancel()
 
 
 async def test_a_client_that_leaves_takes_its_watch_with_it(server: Served, behind: Backend) -> None:

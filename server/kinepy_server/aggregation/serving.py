@@ -14,7 +14,11 @@ from kinepy_server.seams import Scope
 async def proxied(
     context: Context, request: Request, service: ApiService, *, scope: Scope, receive: Receive
 ) -> Response | StreamResponse:
-    """The backend's answer to an authorized request. A client that goes away takes its request with it."""
+    """The backend's answer to an authorized request. A client that goes away takes its request with it.
+
+    A watch gives its place up when it has begun: it may last for hours, and keeps no other request out. So does one
+    that the backend lets wait for longer than other requests may take.
+    """
     proxy = context.aggregation.proxy
     if proxy is None:
         raise unavailable()
@@ -24,6 +28,9 @@ async def proxied(
         proxy.forward(request, service, client=str(client[0]), websocket=websocket)
     )
     gone = asyncio.ensure_future(disconnected(receive))
+    leaving = None
+    if request.verb == "watch":
+        leaving = asyncio.get_running_loop().call_later(context.settings.request_timeout_s, request.leave)
     try:
         await asyncio.wait((asking, gone), return_when=asyncio.FIRST_COMPLETED)
     except BaseException:
@@ -31,10 +38,15 @@ async def proxied(
         raise
     finally:
         gone.cancel()
+        if leaving is not None:
+            leaving.cancel()
         if not asking.done():
             asking.cancel()
     if asking.done():
-        return asking.result()
+        answer = asking.result()
+        if request.verb == "watch" and isinstance(answer, StreamResponse):
+            request.leave()
+        return answer
     asking.add_done_callback(_drop)
     raise unreachable(Unreachable("context canceled"))
 
