@@ -49,20 +49,36 @@ class Progress:
 
 
 class Pace:
-    """How many revisions the next short transaction looks at, so that it takes about as long as it may."""
+    """How many revisions the next short transaction looks at, and how long the writes have for themselves after it.
 
-    __slots__ = ("_most", "rows")
+    Writes wait while it runs, so it is short, and the pause after it is long. A run that is not done when the next one
+    is due falls behind the writes: then transactions get longer, since each costs something by itself, and pauses
+    shorter.
+    """
 
-    SHORT_S = 0.005
-    LEAST = 200
-    """Below this a transaction costs more by itself than by its rows, and compaction would fall behind the writes."""
+    __slots__ = ("_most", "_short_s", "rows")
+
+    SHORTEST_S, LONGEST_S = 0.002, 0.02
+    PAUSES = 3.0
+    PAUSE_MAX_S = 0.02
+    LEAST = 50
 
     def __init__(self, most: int) -> None:
         self._most = self.rows = most
+        self._short_s = self.SHORTEST_S
 
-    def took(self, seconds: float) -> None:
-        """Learn from the last one: writes wait while it runs."""
-        if seconds > self.SHORT_S:
+    def took(self, seconds: float) -> float:
+        """Learn from the last transaction; returns how long to pause. Much of its time it may itself have waited."""
+        if seconds > self._short_s:
             self.rows = max(self.rows // 2, min(self.LEAST, self._most))
-        elif seconds < self.SHORT_S / 2:
+        elif seconds < self._short_s / 2:
             self.rows = min(self.rows * 2, self._most)
+        pauses = max(self.PAUSES * self.SHORTEST_S / self._short_s, 1.0)
+        return min(seconds * pauses, self.PAUSE_MAX_S)
+
+    def ran(self, seconds: float, *, interval_s: float) -> None:
+        """Learn from a whole run, of which one begins every `interval_s`."""
+        if seconds > interval_s:
+            self._short_s = min(self._short_s * 2, self.LONGEST_S)
+        elif seconds < interval_s / 4:
+            self._short_s = max(self._short_s / 2, self.SHORTEST_S)

@@ -26,7 +26,6 @@ log = logging.getLogger("kinepy")
 
 TURN_WAIT_S = 0.05
 TURNS_MAX = 100
-PAUSE_MAX_S = 0.02
 EVERYTHING = KeyRange.everything()
 
 
@@ -155,10 +154,7 @@ class Compactor:
                 begun = self._clock.monotonic()
                 deleted += await maintenance.delete_superseded(key_range, after=after, upto=upto, floor=floor)
                 progress.done_upto = after = upto
-                took = self._clock.monotonic() - begun
-                self._pace.took(took)
-                # As long a pause as the work took: writes come first. But much of it may have been waiting for them.
-                await self._clock.sleep(min(took, PAUSE_MAX_S))
+                await self._clock.sleep(self._pace.took(self._clock.monotonic() - begun))
         progress.done_floor = floor
         return deleted
 
@@ -189,7 +185,10 @@ class Compactor:
             self._metrics.compaction_lag = max(
                 (target - floors.of_prefix(prefix) for prefix, target in targets.items()), default=0
             )
+            begun = self._clock.monotonic()
             for prefix, target in targets.items():
                 await maintenance.put_floor(prefix, target)
             await self._delete(maintenance, await self._look_at_floors() if targets else floors)
+            took = self._clock.monotonic() - begun
+            self._pace.ran(took, interval_s=self._settings.compaction_interval_s)
             self._metrics.compaction_lag = 0

@@ -44,5 +44,34 @@ def test_work_on_a_higher_floor_begins_where_the_lower_one_is_surely_done() -> N
 def test_the_pace_stays_within_its_bounds(most: int, times: list[float]) -> None:
     pace = Pace(most)
     for seconds in times:
-        pace.took(seconds)
+        assert 0 <= pace.took(seconds) <= Pace.PAUSE_MAX_S
         assert min(Pace.LEAST, most) <= pace.rows <= most
+
+
+def longest_at_full_pace(pace: Pace) -> float:
+    """After how long a transaction the next ones get shorter."""
+    for milliseconds in range(1, 100):
+        pace.rows = 1000
+        pace.took(milliseconds / 1000)
+        if pace.rows < 1000:
+            return (milliseconds - 1) / 1000
+    raise AssertionError("never")
+
+
+def test_a_run_that_falls_behind_makes_transactions_longer_and_pauses_shorter() -> None:
+    pace = Pace(1000)
+    assert longest_at_full_pace(pace) == 0.002
+    assert pace.took(0.002) == 0.006
+    for _ in range(9):
+        pace.ran(5.1, interval_s=5.0)
+    assert longest_at_full_pace(pace) == 0.02
+    assert pace.took(0.002) == 0.002
+
+
+def test_a_run_far_ahead_of_the_next_gives_the_writes_their_time_back() -> None:
+    pace = Pace(1000)
+    pace.ran(5.1, interval_s=5.0)
+    pace.ran(3.0, interval_s=5.0)
+    assert longest_at_full_pace(pace) == 0.004, "neither behind nor far ahead"
+    pace.ran(1.0, interval_s=5.0)
+    assert longest_at_full_pace(pace) == 0.002

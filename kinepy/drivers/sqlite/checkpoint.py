@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Final
 
+from kinepy.clock import Clock
 from kinepy.drivers.lasting import to_the_end
 from kinepy.drivers.sqlite.connection import WAL_PAGES_MAX, ThreadConnection
 from kinepy.errors import KinepyError
@@ -20,9 +21,13 @@ log = logging.getLogger("kinepy")
 
 PAGES: Final = WAL_PAGES_MAX // 6
 """How long the log gets, about: 10 MB. What is flushed to disk at once is what commits meanwhile wait behind."""
+_FEW_PAGES: Final = PAGES // 4
+_SELDOM_S: Final = 0.04
+"""So long after the last time few pages are enough: little is flushed at once while there is little to flush. Under
+more writes they would be flushed again and again."""
 _PAGES_A_COMMIT: Final = 64.0
 _ROUNDS_MAX: Final = 3
-_REST_PAGES: Final = 512
+_REST_PAGES: Final = 128
 
 
 class Checkpointer:
@@ -32,20 +37,30 @@ class Checkpointer:
         self,
         connect: Callable[[], sqlite3.Connection],
         without_writes: Callable[[], AbstractAsyncContextManager[None]],
+        clock: Clock,
     ) -> None:
-        self._connect, self._without_writes = connect, without_writes
+        self._connect, self._without_writes, self._clock = connect, without_writes, clock
         self._connection: ThreadConnection | None = None
         self._task: asyncio.Task[None] | None = None
         self._commits = 0
         self._pages_a_commit = _PAGES_A_COMMIT
         self._left = 0
+        self._ended = clock.monotonic()
         self._closed = False
 
     def committed(self) -> None:
         """A commit was added to the log."""
         self._commits += 1
-        if self._commits * self._pages_a_commit >= PAGES and self._task is None and not self._closed:
+        pages = self._commits * self._pages_a_commit
+        if pages < _FEW_PAGES or self._task is not None or self._closed:
+            return
+        if pages >= PAGES or self._clock.monotonic() >= self._ended + _SELDOM_S:
             self._task = asyncio.get_running_loop().create_task(self._run())
+
+    async def at_rest(self) -> None:
+        """Wait for the end of what is under way."""
+        if self._task is not None:
+            await asyncio.wait((self._task,))
 
     async def _run(self) -> None:
         try:
@@ -54,7 +69,7 @@ class Checkpointer:
             # The next commits try again, and SQLite itself does it when the log has become too long.
             log.warning("checkpoint: %s", error)
         finally:
-            self._task = None
+            self._task, self._ended = None, self._clock.monotonic()
 
     async def move(self) -> None:
         """Move the log into the file."""
@@ -86,8 +101,7 @@ class Checkpointer:
     async def close(self) -> None:
         """Finish what is under way and close the connection."""
         self._closed = True
-        if self._task is not None:
-            await asyncio.wait((self._task,))
+        await self.at_rest()
         if self._connection is not None:
             await self._connection.close()
 

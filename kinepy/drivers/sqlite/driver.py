@@ -191,7 +191,7 @@ class FileDriver(SqliteDriver):
         )
         self._data_version = self._read_data_version()
         self._checkpointer = Checkpointer(
-            partial(connect_raw, path, settings, role="checkpoint"), self._holding_order
+            partial(connect_raw, path, settings, role="checkpoint"), self._holding_order, clock
         )
 
     def _committed(self) -> None:
@@ -252,8 +252,10 @@ class FileDriver(SqliteDriver):
     @asynccontextmanager
     async def maintenance(self) -> AsyncIterator[Maintenance | None]:
         with file_lock(f"{self._path}-maintenance") as held:
-            checkpoint = self._checkpointer.move
-            yield SqliteMaintenance(self._transact, self._outside, checkpoint=checkpoint) if held else None
+            checkpointer = self._checkpointer
+            yield (
+                SqliteMaintenance(self._transact, self._outside, checkpointer=checkpointer) if held else None
+            )
 
     @asynccontextmanager
     async def precedence(self) -> AsyncIterator[bool]:

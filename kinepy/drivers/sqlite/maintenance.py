@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from kinepy.drivers.reading import range_parameters
+from kinepy.drivers.sqlite.checkpoint import Checkpointer
 from kinepy.drivers.sqlite.connection import Work
 from kinepy.drivers.sqlite.read import PREPARED
 from kinepy.drivers.sqlite.write import UPSERTS
@@ -49,9 +50,9 @@ class SqliteMaintenance:
         transact: Callable[[Work[int]], Awaitable[int]],
         outside: Callable[[Work[int]], Awaitable[int]],
         *,
-        checkpoint: Callable[[], Awaitable[None]] | None = None,
+        checkpointer: Checkpointer | None = None,
     ) -> None:
-        self._transact, self._outside, self._checkpoint = transact, outside, checkpoint
+        self._transact, self._outside, self._checkpointer = transact, outside, checkpointer
 
     async def put_floor(self, prefix: bytes, revision: Revision) -> None:
         text = PREPARED[UPSERTS.raise_floor].text
@@ -72,14 +73,17 @@ class SqliteMaintenance:
         def work(raw: sqlite3.Connection) -> int:
             return sum(raw.execute(each.text, each.args(parameters)).rowcount for each in deletions)
 
+        if self._checkpointer is not None:
+            # Both at once would hold up the writes for longer than one after the other.
+            await self._checkpointer.at_rest()
         return await self._transact(work)
 
     async def reclaim(self) -> None:
         # Writes that wait have their turn between the steps.
         while await self._outside(_vacuum_some) > 0:
             pass
-        if self._checkpoint is not None:
-            await self._checkpoint()
+        if self._checkpointer is not None:
+            await self._checkpointer.move()
 
 
 def _vacuum_some(raw: sqlite3.Connection) -> int:
