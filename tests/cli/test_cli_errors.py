@@ -66,6 +66,27 @@ def test_insecure_is_refused_where_others_can_reach_it(tmp_path: Path) -> None:
     assert "--insecure-anywhere" in text
 
 
+def test_where_insecure_is_allowed_means_nothing_without_it(tmp_path: Path) -> None:
+    assert "add --insecure, or leave it away" in serve(tmp_path, "--insecure-anywhere")
+
+
+@pytest.mark.parametrize("command", ["serve", "status", "compact"])
+def test_a_data_folder_without_a_name_is_not_the_current_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "--data is empty: name a folder" in problem(command, "--data", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["restore", "import"])
+def test_a_file_that_cannot_be_read_in_leaves_no_empty_folder(tmp_path: Path, command: str) -> None:
+    junk = tmp_path / "junk"
+    junk.write_text("holiday photographs")
+    problem(command, "--data", str(tmp_path / "data"), str(junk))
+    assert list(tmp_path.iterdir()) == [junk]
+
+
 def test_workers_need_a_database_they_can_share(tmp_path: Path) -> None:
     assert "--workers needs a database" in serve(
         tmp_path, "--workers", "2", "--database", "sqlite:///:memory:"

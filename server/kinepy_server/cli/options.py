@@ -5,13 +5,28 @@ from typing import Annotated
 
 import typer
 
+from kinepy_server.cli.problems import Problem, reported
+
 DEFAULT_DATA = Path("kinepy-data")
 DEFAULT_LISTEN = "127.0.0.1:6443"
+
+
+def _folder(path: str | Path) -> Path:
+    """A path that says something: the empty one would be the current folder."""
+    with reported():
+        if path == "":
+            raise Problem("--data is empty: name a folder, or write . for the current one")
+    return Path(path)
+
 
 Data = Annotated[
     Path,
     typer.Option(
-        "--data", envvar="KINEPY_DATA", help="Folder of database, certificates, token and kubeconfig."
+        "--data",
+        envvar="KINEPY_DATA",
+        parser=_folder,
+        metavar="FOLDER",
+        help="Folder of database, certificates, token and kubeconfig.",
     ),
 ]
 Database = Annotated[

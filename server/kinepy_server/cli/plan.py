@@ -71,6 +71,10 @@ def make_plan(
             f"--insecure makes everybody admin, and {host} can be reached by others: "
             "listen on 127.0.0.1, or add --insecure-anywhere if that is what you want"
         )
+    if insecure_anywhere and not insecure:
+        raise Problem(
+            "--insecure-anywhere says where --insecure is allowed: add --insecure, or leave it away"
+        )
     if workers > 1 and is_memory(url):
         raise Problem("--workers needs a database that processes can share: use an SQLite file or PostgreSQL")
     if (tls_cert is None) != (tls_key is None):

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,8 +34,7 @@ def run_restore(data: Path, database: str | None, file: Path, *, force: bool) ->
         from kinepy.backup import restore_database
 
         _readable(file)
-        url = _target(data, database)
-        with progress_bar("restoring") as progress:
+        with _target(data, database) as url, progress_bar("restoring") as progress:
             done = asyncio.run(restore_database(url, file, force=force, progress=progress))
         print(f"restored {_amount(done)} of revision {done.revision}; {_epoch(done)}")
 
@@ -66,8 +65,7 @@ def run_import(data: Path, database: str | None, source: str) -> None:
         from kinepy.backup import import_database, import_kine
 
         kine = _kine_url(source)
-        url = _target(data, database)
-        with progress_bar("importing") as progress:
+        with _target(data, database) as url, progress_bar("importing") as progress:
             if kine is None:
                 done = asyncio.run(import_database(url, Path(source), progress=progress))
             else:
@@ -90,14 +88,22 @@ def _kine_url(source: str) -> str | None:
     return f"sqlite:///{path.absolute()}" if is_sqlite(path) else None
 
 
-def _target(data: Path, database: str | None) -> str:
-    """The database to fill, which may not be there yet."""
+@contextmanager
+def _target(data: Path, database: str | None) -> Iterator[str]:
+    """The database to fill, which may not be there yet. A folder made for it goes again when nothing came into it."""
     url = database_url(data, database)
     if is_memory(url):
         raise Problem("a database in memory lives inside its server: use --database with a file or a server")
+    made = database is None and not data.exists()
     if database is None:
         ensure_folder(data)
-    return url
+    try:
+        yield url
+    except BaseException:
+        if made:
+            with suppress(OSError):
+                data.rmdir()
+        raise
 
 
 def _readable(file: Path) -> None:
