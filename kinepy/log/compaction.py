@@ -51,15 +51,14 @@ class Progress:
 class Pace:
     """How many revisions the next short transaction looks at, and how long the writes have for themselves after it.
 
-    Writes wait while it runs, so it is short, and the pause after it is long. A run that is not done when the next one
-    is due falls behind the writes: then transactions get longer, since each costs something by itself, and pauses
-    shorter.
+    Writes wait while it runs, so it is short, and the pause after it is long. A run that takes very long
+    falls behind the writes: then transactions get longer, since each costs something by itself, and pauses shorter.
     """
 
     __slots__ = ("_most", "_short_s", "rows")
 
     SHORTEST_S, LONGEST_S = 0.002, 0.02
-    PAUSES = 3.0
+    PAUSES = 2.0
     PAUSE_MAX_S = 0.02
     LEAST = 50
 
@@ -77,8 +76,8 @@ class Pace:
         return min(seconds * pauses, self.PAUSE_MAX_S)
 
     def ran(self, seconds: float, *, interval_s: float) -> None:
-        """Learn from a whole run, of which one begins every `interval_s`."""
-        if seconds > interval_s:
+        """Learn from a whole run. The next one begins `interval_s` after its end, so that they may overrun it."""
+        if seconds > 2 * interval_s:
             self._short_s = min(self._short_s * 2, self.LONGEST_S)
-        elif seconds < interval_s / 4:
+        elif seconds < interval_s / 2:
             self._short_s = max(self._short_s / 2, self.SHORTEST_S)

@@ -61,17 +61,19 @@ def longest_at_full_pace(pace: Pace) -> float:
 def test_a_run_that_falls_behind_makes_transactions_longer_and_pauses_shorter() -> None:
     pace = Pace(1000)
     assert longest_at_full_pace(pace) == 0.002
-    assert pace.took(0.002) == 0.006
+    assert pace.took(0.002) == 0.004
+    pace.ran(10.0, interval_s=5.0)
+    assert longest_at_full_pace(pace) == 0.002, "late, but not behind"
     for _ in range(9):
-        pace.ran(5.1, interval_s=5.0)
+        pace.ran(10.1, interval_s=5.0)
     assert longest_at_full_pace(pace) == 0.02
     assert pace.took(0.002) == 0.002
 
 
 def test_a_run_far_ahead_of_the_next_gives_the_writes_their_time_back() -> None:
     pace = Pace(1000)
-    pace.ran(5.1, interval_s=5.0)
+    pace.ran(10.1, interval_s=5.0)
     pace.ran(3.0, interval_s=5.0)
     assert longest_at_full_pace(pace) == 0.004, "neither behind nor far ahead"
-    pace.ran(1.0, interval_s=5.0)
+    pace.ran(2.4, interval_s=5.0)
     assert longest_at_full_pace(pace) == 0.002
