@@ -66,15 +66,7 @@ def make_plan(
     """Check the options against each other. `behind` are those of `make_aggregation`. Raises `Problem`."""
     host, port = split_address(listen)
     url = database_url(data, database)
-    if insecure and not insecure_anywhere and not is_loopback(host):
-        raise Problem(
-            f"--insecure makes everybody admin, and {host} can be reached by others: "
-            "listen on 127.0.0.1, or add --insecure-anywhere if that is what you want"
-        )
-    if insecure_anywhere and not insecure:
-        raise Problem(
-            "--insecure-anywhere says where --insecure is allowed: add --insecure, or leave it away"
-        )
+    _check_insecure(host, insecure=insecure, anywhere=insecure_anywhere)
     if workers > 1 and is_memory(url):
         raise Problem("--workers needs a database that processes can share: use an SQLite file or PostgreSQL")
     if (tls_cert is None) != (tls_key is None):
@@ -107,6 +99,18 @@ def make_plan(
         settings=store_settings,
         server_settings=server_settings,
     )
+
+
+def _check_insecure(host: str, *, insecure: bool, anywhere: bool) -> None:
+    if insecure and not anywhere and not is_loopback(host):
+        raise Problem(
+            f"--insecure makes everybody admin, and {host} can be reached by others: "
+            "listen on 127.0.0.1, or add --insecure-anywhere if that is what you want"
+        )
+    if anywhere and not insecure:
+        raise Problem(
+            "--insecure-anywhere says where --insecure is allowed: add --insecure, or leave it away"
+        )
 
 
 def advertised(url: str) -> str:
