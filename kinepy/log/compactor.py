@@ -152,9 +152,12 @@ class Compactor:
             while after < stop:
                 upto = Revision(min(after + self._pace.rows, stop))
                 begun = self._clock.monotonic()
-                deleted += await maintenance.delete_superseded(key_range, after=after, upto=upto, floor=floor)
+                gone = await maintenance.delete_superseded(key_range, after=after, upto=upto, floor=floor)
+                deleted += gone
                 progress.done_upto = after = upto
                 await self._clock.sleep(self._pace.took(self._clock.monotonic() - begun))
+                if not gone:
+                    break  # Perhaps nothing is near: a new epoch begins far away.
         progress.done_floor = floor
         return deleted
 

@@ -1,8 +1,11 @@
 """The official Python client, unmodified: typed and dynamic, watches that are resumed, elections."""
 
+import gc
 import json
 import threading
+import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import islice
 from queue import SimpleQueue
@@ -19,9 +22,17 @@ from tests.acceptance.servers import STALE, compact
 from tests.processes import ServerProcess
 
 
-def connected(server: ServerProcess) -> client.ApiClient:
+@contextmanager
+def connected(server: ServerProcess) -> Iterator[client.ApiClient]:
     """The client as the kubeconfig tells it to be."""
-    return config.new_client_from_config(str(server.kubeconfig))
+    with config.new_client_from_config(str(server.kubeconfig)) as api:
+        yield api
+        # Leaving the client closes its threads only.
+        api.rest_client.pool_manager.clear()
+    with warnings.catch_warnings():
+        # It leaves the sockets of its watches to the garbage collector, which would tell a later test of them.
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 @pytest.fixture
@@ -219,3 +230,6 @@ def test_another_candidate_leads_when_the_first_gives_up(api: client.ApiClient) 
     assert said.get(timeout=10) == "second leads"
     second.give_up.set()
     assert said.get(timeout=10) == "second stopped"
+    for candidate in (first, second):
+        candidate.join(timeout=10)
+        assert not candidate.is_alive()
