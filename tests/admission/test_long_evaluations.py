@@ -11,8 +11,8 @@ from tests.admission.objects import GROUP, Json, binding, policy, put_in_force, 
 from tests.custom.definitions import DEFINITIONS, WIDGETS, Crds, eventually, spec_schema, version, widget
 from tests.http.writing import CONFIGMAPS, JSON_PATCH, Api, Reply, configmap
 
-TURNS_MIN = 1000
-"""Far more often than a write that keeps the loop to itself ever waits."""
+TURNS_MIN = 100
+"""Far more often than a write that keeps the loop to itself ever waits, which is fewer than ten times."""
 ITEMS = [f"i{index}" for index in range(200)]
 PAIRS = "self.items.all(a, self.items.all(b, a != b || a == {text}))"
 RULES = [{"rule": PAIRS.format(text=f"a + '{index}' || true"), "message": f"r{index}"} for index in range(6)]
