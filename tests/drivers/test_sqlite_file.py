@@ -21,8 +21,11 @@ from kinepy.errors import (
     StorageUnavailable,
 )
 from kinepy.migrate import migrate
+from kinepy.revision import Revision
 from kinepy.settings import Settings
-from tests.drivers.drivers import FAST, Log, append, opened
+from tests.drivers.drivers import ALL, FAST, Log, append, opened
+
+PAGE = 4096
 
 
 @pytest.fixture
@@ -235,3 +238,20 @@ async def test_a_file_that_another_process_has_to_itself_for_a_moment_is_waited_
     release.start()
     await (await open_driver(url(path), FAST, clock=SystemClock())).close()
     release.join()
+
+
+async def test_pages_that_become_free_are_not_written(path: Path) -> None:
+    log = Log()
+    for _ in range(600):
+        log.put(b"a", b"v" * 2000)
+    async with opened(url(path)) as driver, driver.maintenance() as maintenance:
+        assert maintenance is not None
+        await append(driver, log.rows)
+        wal = Path(f"{path}-wal")
+        before = wal.stat().st_size
+        end = Revision(log.revision)
+        await maintenance.delete_superseded(ALL, after=Revision(0), upto=end, floor=end)
+        written = (wal.stat().st_size - before) // PAGE
+        with closing(sqlite3.connect(path)) as raw:
+            (free,) = raw.execute("PRAGMA freelist_count").fetchone()
+    assert free > 200 and written < free / 2

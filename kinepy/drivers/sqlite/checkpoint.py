@@ -21,11 +21,11 @@ log = logging.getLogger("kinepy")
 
 PAGES: Final = WAL_PAGES_MAX // 6
 """How long the log gets, about: 10 MB. What is flushed to disk at once is what commits meanwhile wait behind."""
-_FEW_PAGES: Final = PAGES // 4
-_SELDOM_S: Final = 0.04
-"""So long after the last time few pages are enough: little is flushed at once while there is little to flush. Under
-more writes they would be flushed again and again."""
-_PAGES_A_COMMIT: Final = 64.0
+_FEW_PAGES: Final = PAGES // 16
+_RESTS: Final = 3.0
+"""So many times as long as the last time took must have passed until few pages are enough: little is flushed at once
+while there is little to flush. Under more writes the same pages would be flushed again and again."""
+_PAGES_A_COMMIT: Final = 16.0
 _ROUNDS_MAX: Final = 3
 _REST_PAGES: Final = 128
 
@@ -42,10 +42,11 @@ class Checkpointer:
         self._connect, self._without_writes, self._clock = connect, without_writes, clock
         self._connection: ThreadConnection | None = None
         self._task: asyncio.Task[None] | None = None
+        self._moving = asyncio.Lock()
         self._commits = 0
         self._pages_a_commit = _PAGES_A_COMMIT
         self._left = 0
-        self._ended = clock.monotonic()
+        self._rests_until = clock.monotonic()
         self._closed = False
 
     def committed(self) -> None:
@@ -54,7 +55,7 @@ class Checkpointer:
         pages = self._commits * self._pages_a_commit
         if pages < _FEW_PAGES or self._task is not None or self._closed:
             return
-        if pages >= PAGES or self._clock.monotonic() >= self._ended + _SELDOM_S:
+        if pages >= PAGES or self._clock.monotonic() >= self._rests_until:
             self._task = asyncio.get_running_loop().create_task(self._run())
 
     async def at_rest(self) -> None:
@@ -63,16 +64,22 @@ class Checkpointer:
             await asyncio.wait((self._task,))
 
     async def _run(self) -> None:
+        began = self._clock.monotonic()
         try:
             await self.move()
         except KinepyError as error:
             # The next commits try again, and SQLite itself does it when the log has become too long.
             log.warning("checkpoint: %s", error)
         finally:
-            self._task, self._ended = None, self._clock.monotonic()
+            ended = self._clock.monotonic()
+            self._task, self._rests_until = None, ended + _RESTS * (ended - began)
 
     async def move(self) -> None:
-        """Move the log into the file."""
+        """Move the log into the file, after who does so already."""
+        async with self._moving:
+            await self._move()
+
+    async def _move(self) -> None:
         commits, self._commits = self._commits, 0
         pages, moved = await self._step()
         if commits:
