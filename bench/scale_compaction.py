@@ -1,13 +1,12 @@
 """Writes at a steady rate, first with nothing to compact, then while retention gives up as much as is written."""
 
-import asyncio
 import os
-import time
-from dataclasses import dataclass, field
+from collections.abc import Awaitable
+from dataclasses import replace
 
-from bench.store_load import CALLERS, key
-from bench.table import Row, percentile
-from kinepy import Settings, Store, open_store
+from bench.store_load import key, steady_calls
+from bench.table import Row
+from kinepy import Settings, open_store
 
 KEYS, VALUE = 10_000, b"x" * 1024
 KEPT_S, INTERVAL_S = 60.0, 5.0
@@ -19,43 +18,6 @@ RETAINING = Settings(
 )
 
 
-@dataclass
-class Phase:
-    """What was measured for a while."""
-
-    seconds: list[float] = field(default_factory=list)
-    began: float = field(default_factory=time.perf_counter)
-
-    def row(self, name: str, note: str) -> Row:
-        ordered, wall_s = sorted(self.seconds), time.perf_counter() - self.began
-        return Row(
-            name=name,
-            per_second=len(ordered) / wall_s,
-            p50_ms=percentile(ordered, 0.5) * 1000,
-            p99_ms=percentile(ordered, 0.99) * 1000,
-            note=note,
-        )
-
-
-async def write_steadily(store: Store, phase: Phase, *, rate: int, seconds: float) -> None:
-    """64 callers that together write at a steady rate, or as fast as they can where that is less."""
-    began = time.perf_counter()
-    numbers = iter(range(int(rate * seconds)))
-
-    async def caller() -> None:
-        for number in numbers:
-            await asyncio.sleep(max(0.0, began + number / rate - time.perf_counter()))
-            called = time.perf_counter()
-            if called - began > seconds:
-                return
-            await store.put(key(number % KEYS), VALUE)
-            phase.seconds.append(time.perf_counter() - called)
-
-    async with asyncio.TaskGroup() as group:
-        for _ in range(CALLERS):
-            group.create_task(caller())
-
-
 def wal_bytes(url: str) -> int:
     """How large SQLite's write-ahead log has become."""
     return os.path.getsize(url.removeprefix("sqlite:///") + "-wal")
@@ -65,15 +27,16 @@ async def measure(url: str, *, seconds: float, rate: int) -> list[Row]:
     """The rows: writes before there is anything to compact, writes while it is, and what is left on disk."""
     rows = []
     async with open_store(url, RETAINING) as store:
-        before = Phase()
-        await write_steadily(store, before, rate=rate, seconds=KEPT_S)
-        rows.append(before.row("writes, nothing to compact", f"{KEPT_S:.0f} s"))
-        during = Phase()
-        await write_steadily(store, during, rate=rate, seconds=seconds)
-        deleted = store.metrics.compacted_rows
-        rows.append(during.row("writes while compacting", f"{seconds:.0f} s, {deleted} rows deleted"))
+
+        def put(number: int) -> Awaitable[object]:
+            return store.put(key(number % KEYS), VALUE)
+
+        before = await steady_calls("writes, nothing to compact", put, rate=rate, seconds=KEPT_S)
+        rows.append(replace(before, note=f"{KEPT_S:.0f} s"))
+        during = await steady_calls("writes while compacting", put, rate=rate, seconds=seconds)
+        rows.append(replace(during, note=f"{seconds:.0f} s, {store.metrics.compacted_rows} rows deleted"))
         status = await store.status()
-        written = len(during.seconds) / seconds
+        written = during.per_second
         kept = KEYS + written * (KEPT_S + INTERVAL_S)
         lag = (status.log_rows - kept) / written
         rows.append(

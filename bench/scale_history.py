@@ -3,8 +3,9 @@
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 
-from bench.store_load import calls
+from bench.store_load import calls, steady_calls
 from bench.table import Row
 from kinepy import KeyRange, Revision, Settings, Store, open_store
 from tests.scale.years import PREFIX, key, write_years
@@ -12,6 +13,7 @@ from tests.scale.years import PREFIX, key, write_years
 FEW, KEYS = 20_000, 10_000
 STRIDE = 7_919
 """Keys are taken far from each other, as clients take them: neighbours share pages where a key has few versions."""
+RATE, STEADY_S = 5000, 20.0
 WHOLE = KeyRange.prefix(PREFIX)
 FROM_MEMORY = Settings(compaction_interval_s=86_400.0)
 FROM_DATABASE = replace(FROM_MEMORY, index_bytes_max=400, cache_bytes_max=0, ring_bytes_max=0)
@@ -31,6 +33,12 @@ async def measure(url: str, *, revisions: int) -> list[Row]:
                 await calls(f"{name} from {where}", call, total=total)
                 for name, call, total in operations(store, Revision(await store.current_revision() - 100))
             ]
+            update = partial(update_one, store)
+            rows.append(
+                await steady_calls(
+                    f"update at a steady rate from {where}", update, rate=RATE, seconds=STEADY_S
+                )
+            )
     return [replace(row, name=f"{row.name}, {revisions} revisions") for row in rows]
 
 
@@ -50,5 +58,10 @@ def operations(store: Store, near: Revision) -> list[Operation]:
         ("list of 500 a moment ago", lambda _: store.range(WHOLE, limit=500, at=near), 300),
         ("count", lambda _: store.count(WHOLE), 300),
         ("watch from a moment ago", start_watch, 1000),
-        ("update", lambda n: store.update(key(n * STRIDE % KEYS), b"y" * 100), 10_000),
+        ("update", partial(update_one, store), 40_000),
     ]
+
+
+def update_one(store: Store, number: int) -> Awaitable[object]:
+    """An update of one key."""
+    return store.update(key(number * STRIDE % KEYS), b"y" * 100)

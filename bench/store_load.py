@@ -36,6 +36,29 @@ async def calls(name: str, call: Callable[[int], Awaitable[object]], *, total: i
     return measured(name, seconds, wall_s=time.perf_counter() - began)
 
 
+async def steady_calls(
+    name: str, call: Callable[[int], Awaitable[object]], *, rate: int, seconds: float
+) -> Row:
+    """The calls of 64 callers that together make `rate` a second, or as many as they can where that is less."""
+    took: list[float] = []
+    numbers = iter(range(int(rate * seconds)))
+    began = time.perf_counter()
+
+    async def caller() -> None:
+        for number in numbers:
+            await asyncio.sleep(max(0.0, began + number / rate - time.perf_counter()))
+            called = time.perf_counter()
+            if called - began > seconds:
+                return
+            await call(number)
+            took.append(time.perf_counter() - called)
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(CALLERS):
+            group.create_task(caller())
+    return measured(name, took, wall_s=time.perf_counter() - began)
+
+
 async def creates_with_watch(store: Store, *, total: int) -> Row:
     """Creates while one watcher reads along; the figures are of acknowledgement to delivery."""
     acknowledged: dict[int, float] = {}
