@@ -21,7 +21,7 @@ log = logging.getLogger("kinepy")
 
 PAGES: Final = WAL_PAGES_MAX // 6
 """How long the log gets, about: 10 MB. What is flushed to disk at once is what commits meanwhile wait behind."""
-_FEW_PAGES: Final = PAGES // 16
+_FEW_PAGES: Final = PAGES // 32
 _RESTS: Final = 3.0
 """So many times as long as the last time took must have passed until few pages are enough: little is flushed at once
 while there is little to flush. Under more writes the same pages would be flushed again and again."""
