@@ -1,8 +1,9 @@
 """Moving the write-ahead log into the database file beside the commits, not inside one.
 
 SQLite itself does it in the COMMIT that finds the log too long, and everybody waits for it. Here a connection of its
-own copies most of the log while writes go on, and only the little that came meanwhile while none does: then the log is
-empty, and the next commit begins it anew.
+own copies the log while writes go on, few pages at a time: commits wait behind what is flushed to disk at once, and a
+page far from the others costs as much as forty neighbours. When the log has become long, the little that came meanwhile
+is copied while nobody writes: then the log is empty, and the next commit begins it anew.
 """
 
 import asyncio
@@ -20,18 +21,18 @@ from kinepy.errors import KinepyError
 log = logging.getLogger("kinepy")
 
 PAGES: Final = WAL_PAGES_MAX // 6
-"""How long the log gets, about: 10 MB. What is flushed to disk at once is what commits meanwhile wait behind."""
+"""How long the log gets, about: 10 MB."""
 _FEW_PAGES: Final = PAGES // 32
 _RESTS: Final = 3.0
-"""So many times as long as the last time took must have passed until few pages are enough: little is flushed at once
-while there is little to flush. Under more writes the same pages would be flushed again and again."""
+"""So many times as long as the last time took must have passed until few pages are enough. Under more writes the same
+pages would be flushed again and again."""
 _PAGES_A_COMMIT: Final = 16.0
 _ROUNDS_MAX: Final = 3
 _REST_PAGES: Final = 128
 
 
 class Checkpointer:
-    """Learns how many pages a commit adds, and moves the log when there are enough."""
+    """Learns how many pages a commit adds, and copies them when there are enough."""
 
     def __init__(
         self,
@@ -45,7 +46,7 @@ class Checkpointer:
         self._moving = asyncio.Lock()
         self._commits = 0
         self._pages_a_commit = _PAGES_A_COMMIT
-        self._left = 0
+        self._log_pages, self._long_pages = 0, PAGES
         self._rests_until = clock.monotonic()
         self._closed = False
 
@@ -66,7 +67,8 @@ class Checkpointer:
     async def _run(self) -> None:
         began = self._clock.monotonic()
         try:
-            await self.move()
+            async with self._moving:
+                await (self._move() if self._log_pages >= self._long_pages else self._copy())
         except KinepyError as error:
             # The next commits try again, and SQLite itself does it when the log has become too long.
             log.warning("checkpoint: %s", error)
@@ -80,19 +82,32 @@ class Checkpointer:
             await self._move()
 
     async def _move(self) -> None:
+        left = await self._copy()
+        for _ in range(_ROUNDS_MAX):
+            if left <= _REST_PAGES:
+                break
+            left = await self._copy()
+        async with self._without_writes():
+            left = await self._copy()
+        if left:
+            # Somebody reads an old state: that may take long, and each attempt holds up the writes.
+            self._long_pages = self._log_pages + PAGES
+        else:
+            self._log_pages = 0
+
+    async def _copy(self) -> int:
+        """Copy what is in the log, and learn from its length; returns how many pages are left to copy."""
         commits, self._commits = self._commits, 0
         pages, moved = await self._step()
         if commits:
-            added = pages - self._left if pages >= self._left else pages
+            # The log may have begun anew, if all of it was copied the last time.
+            expected = commits * self._pages_a_commit
+            added = min((pages - self._log_pages, pages), key=lambda each: abs(each - expected))
             self._pages_a_commit = max(added / commits, 1.0)
-        for _ in range(_ROUNDS_MAX):
-            if pages - moved <= _REST_PAGES:
-                break
-            pages, moved = await self._step()
-        async with self._without_writes():
-            pages, moved = await self._step()
-        # When all of it was moved, and nobody reads it, the next commit begins it anew.
-        self._left = 0 if moved == pages else pages
+        self._log_pages = pages
+        if moved == pages:
+            self._long_pages = PAGES
+        return pages - moved
 
     async def _step(self) -> tuple[int, int]:
         """Copy what can be copied without anybody waiting; returns the pages of the log, and how many are copied."""

@@ -18,6 +18,7 @@ from kinepy_server.admission.usage import measures, usage_of
 from kinepy_server.context import Context
 from kinepy_server.errors import forbidden
 from kinepy_server.objects.codec import decode, encode
+from kinepy_server.paging import every_page
 from kinepy_server.resources.resource import JsonObject, Resource
 from kinepy_server.schema.quantity import canonical, quantity_value
 
@@ -110,13 +111,11 @@ class _Charging:
             measured = measures(resource)
             if not resource.namespaced or not any(map(measured, hard)):
                 continue
-            found = await self._store.range(KeyRange.prefix(resource.list_prefix(self._namespace)))
-            for kv in found.items:
-                obj = orjson.loads(kv.value)
-                if in_scopes(quota, obj):
-                    for name, value in usage_of(resource, obj).items():
-                        if name in totals:
-                            totals[name] += value
+            objects = KeyRange.prefix(resource.list_prefix(self._namespace))
+            async for page in every_page(self._store, objects):
+                for obj in (orjson.loads(kv.value) for kv in page):
+                    if in_scopes(quota, obj):
+                        _add_to(totals, usage_of(resource, obj))
         return {name: _text(value, hard[name]) for name, value in totals.items()}
 
     async def _written(self, kv: KeyValue, quota: JsonObject) -> bool:
@@ -141,6 +140,12 @@ class _Charging:
             quota["metadata"]["name"], *parts
         )
         return forbidden(self._resource, obj["metadata"].get("name", ""), why)
+
+
+def _add_to(totals: dict[str, Decimal], used: Mapping[str, Decimal]) -> None:
+    for name, value in used.items():
+        if name in totals:
+            totals[name] += value
 
 
 def _text(value: Decimal, like: str) -> str:

@@ -1,15 +1,12 @@
 """What controllers see of the store: everything there is, then every change of it."""
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
 from types import TracebackType
 from typing import Self
 
 from kinepy import Event, KeyRange, KeyValue, Revision, Store, Watch
 from kinepy.errors import WatchOverflow
-
-PAGE_KEYS = 500
-PAGE_BYTES = 4 * 1024 * 1024
+from kinepy_server.paging import every_page
 
 
 class Feed:
@@ -34,18 +31,9 @@ class Feed:
     ) -> None:
         await self._watch.aclose()
 
-    async def existing(self, *, keys_only: bool = False) -> AsyncIterator[Sequence[KeyValue]]:
+    def existing(self, *, keys_only: bool = False) -> AsyncIterator[Sequence[KeyValue]]:
         """What there is, in key order, page by page."""
-        left = self._key_range
-        while True:
-            page = await self._store.range(left, limit=PAGE_KEYS, bytes_max=PAGE_BYTES, keys_only=keys_only)
-            if page.items:
-                yield page.items
-            if not page.more or not page.items:
-                return
-            left = left.after(page.items[-1].key)
-            # Others get a turn: a large store takes a while.
-            await asyncio.sleep(0)
+        return every_page(self._store, self._key_range, keys_only=keys_only)
 
     async def changes(self, *, timeout_s: float | None = None) -> Sequence[Event]:
         """The next changes, in order; none after `timeout_s`."""

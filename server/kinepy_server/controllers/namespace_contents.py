@@ -10,13 +10,13 @@ from kinepy_server.controllers.namespace_backends import CONTROLLER, delete_on_b
 from kinepy_server.controllers.namespace_conditions import Remaining
 from kinepy_server.errors import StatusError
 from kinepy_server.objects.namespaces import is_terminating
+from kinepy_server.paging import PAGE_KEYS
 from kinepy_server.resources.resource import Resource
 from kinepy_server.writes.delete import Deletion
 from kinepy_server.writes.delete_options import DeleteOptions
 
 NAME = "namespaces"
 ACTOR = CONTROLLER.name
-PAGE_KEYS = 500
 AT_ONCE = 64
 _PODS = "/registry/pods"
 

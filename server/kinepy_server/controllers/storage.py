@@ -13,6 +13,7 @@ from kinepy_server.controllers.feed import Feed
 from kinepy_server.controllers.places import Place, Places
 from kinepy_server.errors import StatusError
 from kinepy_server.objects.codec import decode
+from kinepy_server.paging import every_page
 from kinepy_server.resources.resource import JsonObject, Resource
 
 NAME = "storageprotection"
@@ -103,8 +104,11 @@ class _Releasing:
         if place.resource.plural == _VOLUMES:
             return bool(obj.get("status", {}).get("phase") == "Bound")
         pods = self._resources[_PODS]
-        found = await self._context.store.range(KeyRange.prefix(pods.list_prefix(place.namespace)))
-        return any(_uses(decode(pods, kv), place.name) for kv in found.items)
+        there = KeyRange.prefix(pods.list_prefix(place.namespace))
+        async for page in every_page(self._context.store, there):
+            if any(_uses(decode(pods, kv), place.name) for kv in page):
+                return True
+        return False
 
 
 def _uses(pod: JsonObject, claim: str) -> bool:

@@ -16,13 +16,13 @@ from kinepy_server.errors import StatusError, not_found
 from kinepy_server.objects.codec import decode, encode
 from kinepy_server.objects.lifecycle import DefinitionLifecycle, lifecycle_of
 from kinepy_server.objects.times import timestamp
+from kinepy_server.paging import every_page
 from kinepy_server.resources.resource import JsonObject, Resource
 from kinepy_server.writes.delete import Deletion
 from kinepy_server.writes.delete_options import DeleteOptions
 from kinepy_server.writes.outcome import Decision, Keep, Remove, Write, change
 
 _log = logging.getLogger("kinepy.custom")
-PAGE_KEYS = 500
 AT_ONCE = 64
 LOOK_S = 2.0
 """So often objects that something holds are looked at again."""
@@ -88,14 +88,10 @@ async def _tell_progress(context: Context, definition: Definition) -> None:
 
 
 async def _delete_all(context: Context, resource: Resource) -> None:
-    left = KeyRange.prefix(resource.list_prefix(""))
-    while True:
-        page = await context.store.range(left, limit=PAGE_KEYS, keys_only=True)
-        for some in _slices([kv.key for kv in page.items]):
+    objects = KeyRange.prefix(resource.list_prefix(""))
+    async for page in every_page(context.store, objects, keys_only=True):
+        for some in _slices([kv.key for kv in page]):
             await asyncio.gather(*(_delete(context, resource, key) for key in some))
-        if not page.more or not page.items:
-            return
-        left = left.after(page.items[-1].key)
 
 
 def _slices(keys: list[bytes]) -> Iterable[list[bytes]]:

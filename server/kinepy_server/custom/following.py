@@ -12,6 +12,7 @@ from kinepy_server.custom.definition import PREFIX, definition_key
 from kinepy_server.custom.establishing import Establisher
 from kinepy_server.custom.serving import Serving
 from kinepy_server.lasting import in_background
+from kinepy_server.paging import every_page
 
 _log = logging.getLogger("kinepy.custom")
 DEFINITIONS = KeyRange.prefix(PREFIX)
@@ -52,15 +53,10 @@ class Follower:
         """Watch, then read what there is."""
         await self.close()
         self._watch = self._store.watch(DEFINITIONS)
-        left, keys = DEFINITIONS, set[bytes]()
-        while True:
-            page = await self._store.range(left, limit=_PAGE_KEYS)
-            keys.update(kv.key for kv in page.items)
-            self.establisher.look_at(self.serving.note(page.items))
-            if not page.more or not page.items:
-                break
-            left = left.after(page.items[-1].key)
-            await asyncio.sleep(0)
+        keys = set[bytes]()
+        async for page in every_page(self._store, DEFINITIONS, page_keys=_PAGE_KEYS):
+            keys.update(kv.key for kv in page)
+            self.establisher.look_at(self.serving.note(page))
         self.establisher.look_at(self.serving.keep_only(keys))
 
     async def close(self) -> None:
