@@ -105,9 +105,10 @@ def measure(
     """Every figure of HTTP on one database."""
     with ServerProcess(folder, database=url, insecure=True, options=("--controllers", "none")) as server:
         rows = [*_writes(server, raw, scale), *_reads(server, raw, scale), *_watches(server, scale)]
-        rows.append(idle_watches.measure(server, lambda: megabytes(server)))
         deleted = timed(server, "delete", clients=64, total=int(5000 * scale))
         rows.append(row("delete, 64 clients", deleted))
+        # Last: the end of so many watches would be felt by what comes next.
+        rows.append(idle_watches.measure(server, lambda: megabytes(server)))
         if server.stop() != 0:
             raise SystemExit("the server did not end cleanly")
     return [replace(one, name=f"{database}: HTTP {one.name}") for one in rows]

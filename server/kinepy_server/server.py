@@ -2,7 +2,6 @@
 
 import asyncio
 import socket
-import ssl
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -10,11 +9,13 @@ from functools import partial
 import uvicorn
 
 from kinepy import Store
+from kinepy.clock import Clock
 from kinepy_server.aggregation.state import ProxyIdentity
 from kinepy_server.app import create_app
+from kinepy_server.auth.guard import Guard
 from kinepy_server.auth.oidc import oidc_pages
 from kinepy_server.auth.setup import Security, guarding
-from kinepy_server.auth.tls import CIPHERS, Tls
+from kinepy_server.auth.tls import ServedTls, Tls
 from kinepy_server.bounded_http import BoundedHttpProtocol
 from kinepy_server.context import Context
 from kinepy_server.custom.given import apply_definitions
@@ -108,17 +109,28 @@ async def serve(
             controllers=controllers,
             observer=metrics,
         )
-        config = _config(app, tls, context.flow.connections)
-        if guard.authorities is not None:
+        config = _config(app, context.flow.connections)
+        served_tls = _served_tls(tls, guard, context.clock)
+        if served_tls is not None:
             config.load()
-            assert config.ssl is not None, "who looks at certificates serves TLS"
-            guard.authorities.attach(config.ssl)
+            config.ssl = served_tls.context
         server = HttpServer(config, on_ready=on_ready)
         context.flow.connections.members = server.server_state.connections
         async with asyncio.TaskGroup() as tasks:
-            stopper = tasks.create_task(_stop_cleanly(server, context, stop))
+            beside = [tasks.create_task(_stop_cleanly(server, context, stop))]
+            if served_tls is not None:
+                beside.append(tasks.create_task(served_tls.follow()))
             await server.serve(listeners(sock))
-            stopper.cancel()
+            for task in beside:
+                task.cancel()
+
+
+def _served_tls(tls: Tls | None, guard: Guard, clock: Clock) -> ServedTls | None:
+    if tls is None:
+        assert guard.authorities is None, "who looks at certificates serves TLS"
+        return None
+    attach = guard.authorities.attach if guard.authorities is not None else lambda _: None
+    return ServedTls(tls, attach=attach, clock=clock)
 
 
 def _proxy_identity(security: Security, tls: Tls | None) -> ProxyIdentity:
@@ -166,9 +178,7 @@ def pages(metrics: HttpMetrics) -> Sequence[Page]:
     return [*discovery_pages(), *openapi_pages(), *oidc_pages(), *own]
 
 
-def _config(app: object, tls: Tls | None, connections: Connections) -> uvicorn.Config:
-    client_ca = tls.client_ca if tls is not None else None
-    asks = tls is not None and (client_ca is not None or tls.asks_clients)
+def _config(app: object, connections: Connections) -> uvicorn.Config:
     return uvicorn.Config(
         app,  # type: ignore[arg-type]  # uvicorn's protocol for ASGI is narrower than ASGI
         http=partial(BoundedHttpProtocol, connections=connections),  # type: ignore[arg-type]  # makes one
@@ -184,9 +194,4 @@ def _config(app: object, tls: Tls | None, connections: Connections) -> uvicorn.C
         backlog=BACKLOG,
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=GRACE_S,
-        ssl_certfile=tls.certificate if tls is not None else None,
-        ssl_keyfile=tls.key if tls is not None else None,
-        ssl_ca_certs=str(client_ca) if client_ca is not None else None,
-        ssl_ciphers=CIPHERS,
-        ssl_cert_reqs=ssl.CERT_OPTIONAL if asks else ssl.CERT_NONE,
     )

@@ -97,6 +97,17 @@ async def test_the_front_proxy_shows_its_certificate(memory_api: Api, memory: Co
         assert flunders.asked[0].certificate is not None
 
 
+async def test_a_renewed_certificate_is_shown_by_the_next_request(memory_api: Api, memory: Context) -> None:
+    proxy, other = new_front_proxy(), new_front_proxy()
+    identity = memory.aggregation.identity
+    identity.find, identity.look_every_s = (lambda: proxy), 0.0
+    async with running_backend(backend_tls(clients_of=proxy.ca)) as flunders:
+        await aggregate(memory, memory_api, flunders)
+        assert (await memory_api.get(FLUNDERS)).code == 200
+        identity.find = lambda: other
+        assert (await memory_api.get(FLUNDERS)).code == 503
+
+
 async def test_a_backend_that_wants_another_certificate_is_not_reached(
     memory_api: Api, memory: Context
 ) -> None:

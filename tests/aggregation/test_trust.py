@@ -10,8 +10,9 @@ from cryptography import x509
 from cryptography.x509.oid import NameOID
 
 from kinepy import KeyRange
+from kinepy_server.aggregation.state import ProxyIdentity
 from kinepy_server.aggregation.trust import combined
-from kinepy_server.auth.front_proxy import CLIENT_LIFE, ensure_front_proxy, new_front_proxy
+from kinepy_server.auth.front_proxy import CLIENT_LIFE, FrontProxy, ensure_front_proxy, new_front_proxy
 from kinepy_server.auth.pki import BadPki
 from kinepy_server.context import Context
 from tests.aggregation.aggregating import API_SERVICES_PATH, PATIENCE_S, SERVICES
@@ -124,3 +125,32 @@ def test_a_server_tells_it_from_its_start(tmp_path: Path) -> None:
         assert told["client-ca-file"] == (tmp_path / "data/pki/ca.crt").read_text()
         proxy_ca = (tmp_path / "data/pki/front-proxy-ca.crt").read_text()
         assert told["requestheader-client-ca-file"] == proxy_ca
+
+
+async def test_a_front_proxy_that_is_renewed_is_found_while_the_server_runs(tmp_path: Path) -> None:
+    days = iter((NOW, NOW + timedelta(days=1), NOW + CLIENT_LIFE))
+    identity = ProxyIdentity(lambda: ensure_front_proxy(tmp_path, now=next(days)), look_every_s=0)
+    first = await identity.front_proxy()
+    assert await identity.front_proxy() is first
+    assert (await identity.front_proxy()).chain != first.chain
+
+
+async def test_a_front_proxy_that_cannot_be_renewed_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+    answers = iter((new_front_proxy(),))
+
+    def find() -> FrontProxy:
+        for one in answers:
+            return one
+        raise OSError("no such disk")
+
+    identity = ProxyIdentity(find, look_every_s=0)
+    assert await identity.front_proxy() is await identity.front_proxy()
+    assert "no such disk" in caplog.text
+
+
+async def test_a_front_proxy_that_was_never_found_is_an_error() -> None:
+    def find() -> FrontProxy:
+        raise OSError("no such disk")
+
+    with pytest.raises(OSError, match="no such disk"):
+        await ProxyIdentity(find).front_proxy()

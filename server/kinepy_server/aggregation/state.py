@@ -1,8 +1,10 @@
 """What one process knows of APIServices. Kept in step by a follower; read by every request."""
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from kinepy_server.aggregation.apiservice import ApiService
@@ -14,32 +16,58 @@ if TYPE_CHECKING:
     from kinepy_server.request import Request
 
 
-def _own() -> "FrontProxy":
-    # Most servers have no servers behind them, and need no certificate for them.
-    from kinepy_server.auth.front_proxy import new_front_proxy
+_log = logging.getLogger("kinepy.server")
 
-    return new_front_proxy()
+
+def _own() -> "Callable[[], FrontProxy]":
+    @cache
+    def find() -> "FrontProxy":
+        # Most servers have no servers behind them, and need no certificate for them.
+        from kinepy_server.auth.front_proxy import new_front_proxy
+
+        return new_front_proxy()
+
+    return find
 
 
 @dataclass(slots=True)
 class ProxyIdentity:
     """By what backends know this server, and by what they may know its clients."""
 
-    find: "Callable[[], FrontProxy]" = _own
-    """The certificate of the front proxy; made for this process alone when nothing else is given."""
+    find: "Callable[[], FrontProxy]" = field(default_factory=_own)
+    """The certificate of the front proxy, another one when it had to be renewed; it may block. Raises OSError and
+    ValueError. Made for this process alone when nothing else is given."""
     client_ca: str = ""
     """Certificates (PEM) of the authority that clients' certificates are of."""
     publish: bool = False
     """Whether both are told from the start, or only when there is something to proxy for."""
+    look_every_s: float = 3600.0
+    """How often the certificate is found again: it is renewed weeks before its end."""
     _found: "FrontProxy | None" = field(default=None, repr=False)
+    _look_at: float = field(default=0.0, repr=False)
     _finding: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
 
     async def front_proxy(self) -> "FrontProxy":
-        """The certificate; found once, whoever asks at the same time."""
-        async with self._finding:
-            if self._found is None:
-                self._found = await asyncio.to_thread(self.find)
+        """The certificate, by `find` now and then, once for all who ask. Raises what it does, the first time."""
+        now = asyncio.get_running_loop().time()
+        if self._found is not None and now < self._look_at:
             return self._found
+        async with self._finding:
+            if self._found is None or now >= self._look_at:
+                self._found = await self._find_again(self._found)
+                self._look_at = now + self.look_every_s
+            return self._found
+
+    async def _find_again(self, before: "FrontProxy | None") -> "FrontProxy":
+        try:
+            found = await asyncio.to_thread(self.find)
+        except (OSError, ValueError) as error:
+            if before is None:
+                raise
+            _log.warning("the front proxy goes on with its certificate, until this is put right: %s", error)
+            return before
+        # The same object while nothing has changed: connections that wait for use are kept with it.
+        return before if found == before and before is not None else found
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -102,7 +102,8 @@ class Transport:
 
     def __init__(self, identity: "ProxyIdentity") -> None:
         self._identity = identity
-        self._pools: OrderedDict[_Trust, _Pool] = OrderedDict()
+        self._pools: OrderedDict[tuple[_Trust, str], _Pool] = OrderedDict()
+        """By what is trusted, and by the certificate that is shown: another one is another connection."""
         self._making = asyncio.Lock()
 
     async def send(self, service: ApiService, address: Address, message: Message) -> Answer:
@@ -138,18 +139,18 @@ class Transport:
             raise Unreachable(words(error, address, service)) from error
 
     async def _pool(self, trust: _Trust) -> _Pool:
-        pool = self._pools.get(trust)
+        chain = (await self._identity.front_proxy()).chain
+        pool = self._pools.get((trust, chain))
         if pool is not None:
-            self._pools.move_to_end(trust)
+            self._pools.move_to_end((trust, chain))
             return pool
         async with self._making:
-            if trust not in self._pools:
+            if (trust, chain) not in self._pools:
                 if len(self._pools) >= _POOLS_MAX:
                     # The one that was not used for longest: most likely of certificates that are replaced.
                     self._pools.popitem(last=False)[1].close()
-                chain = (await self._identity.front_proxy()).chain
-                self._pools[trust] = _Pool(await asyncio.to_thread(_tls, trust, chain))
-            return self._pools[trust]
+                self._pools[trust, chain] = _Pool(await asyncio.to_thread(_tls, trust, chain))
+            return self._pools[trust, chain]
 
     def close(self) -> None:
         """Close all connections that nobody uses."""

@@ -34,7 +34,7 @@ CLUSTER_NAMES = (
 LOOPBACK = ("127.0.0.1", "::1")
 
 
-class BadPki(Exception):
+class BadPki(ValueError):
     """The certificate folder cannot be used; the text is one line and says what to do."""
 
 

@@ -18,6 +18,7 @@ from kinepy_server.cli.problems import Problem
 if TYPE_CHECKING:
     from kinepy_server.auth.delegated.setup import Delegation
     from kinepy_server.auth.front_proxy import FrontProxy
+    from kinepy_server.auth.pki import ServerFiles
 
 CA_FILE = "ca.crt"
 
@@ -67,13 +68,14 @@ def _secure(plan: Plan, *, clock: Clock) -> Identity:
     users = dict(token_file(plan.token_file)) if plan.token_file else {}
     users[token] = ADMIN
     write_private(plan.data / "kubeconfig", kubeconfig(url, ca_pem=ca_pem, token=token))
+    find_front_proxy = _front_proxy(plan, clock)
     # Replicas that start at once make it together, and what is wrong with its files is told now.
-    proxy = _front_proxy(plan, clock)()
+    find_front_proxy()
     security = Security(
         users=users,
         find_key=lambda: key,
         mode=plan.authorization_mode,
-        find_front_proxy=lambda: proxy,
+        find_front_proxy=find_front_proxy,
         delegation=_delegation(plan),
     )
     return Identity(url, security, tls, ca_pem)
@@ -144,6 +146,12 @@ def _tls(plan: Plan, *, clock: Clock) -> tuple[Tls, str]:
     from kinepy_server.auth.pki import ensure_pki, utc_now
 
     advertised = urlsplit(served_url(plan)).hostname or ""
-    files = ensure_pki(plan.data / "pki", [plan.host, advertised, *plan.tls_san], now=utc_now(clock.now_us()))
+
+    def ensured() -> "ServerFiles":
+        names = [plan.host, advertised, *plan.tls_san]
+        return ensure_pki(plan.data / "pki", names, now=utc_now(clock.now_us()))
+
+    files = ensured()
     client_ca = None if behind else client_ca or files.ca
-    return Tls(files.chain, client_ca=client_ca, asks_clients=behind), files.ca.read_text()
+    tls = Tls(files.chain, client_ca=client_ca, asks_clients=behind, renew=ensured)
+    return tls, files.ca.read_text()
