@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import ssl
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -9,7 +10,6 @@ from functools import partial
 import uvicorn
 
 from kinepy import Store
-from kinepy.clock import Clock
 from kinepy_server.aggregation.state import ProxyIdentity
 from kinepy_server.app import create_app
 from kinepy_server.auth.guard import Guard
@@ -97,7 +97,7 @@ async def serve(
     host, port = sock.getsockname()[:2]
     registry = builtin_registry() if security.delegation is None else builtin_registry().showing_parts()
     context = Context(store, registry, settings, served=Served(f"{host}:{port}", root_ca))
-    context.aggregation.identity = _proxy_identity(security, tls)
+    context.aggregation.identity = _proxy_identity(security)
     metrics = HttpMetrics(served_by(context))
     async with guarding(context, security) as guard:
         await apply_definitions(context, definitions)
@@ -110,7 +110,7 @@ async def serve(
             observer=metrics,
         )
         config = _config(app, context.flow.connections)
-        served_tls = _served_tls(tls, guard, context.clock)
+        served_tls = _served_tls(tls, guard, context)
         if served_tls is not None:
             config.load()
             config.ssl = served_tls.context
@@ -125,21 +125,25 @@ async def serve(
                 task.cancel()
 
 
-def _served_tls(tls: Tls | None, guard: Guard, clock: Clock) -> ServedTls | None:
+def _served_tls(tls: Tls | None, guard: Guard, context: Context) -> ServedTls | None:
     if tls is None:
-        assert guard.authorities is None, "who looks at certificates serves TLS"
         return None
-    attach = guard.authorities.attach if guard.authorities is not None else lambda _: None
-    return ServedTls(tls, attach=attach, clock=clock)
+    identity, told = context.aggregation.identity, tls.client_ca is not None
+
+    def attach(made: ssl.SSLContext) -> None:
+        if told:
+            identity.client_ca = "".join(map(ssl.DER_cert_to_PEM_cert, made.get_ca_certs(binary_form=True)))
+        if guard.authorities is not None:
+            guard.authorities.attach(made)
+
+    return ServedTls(tls, attach=attach, clock=context.clock)
 
 
-def _proxy_identity(security: Security, tls: Tls | None) -> ProxyIdentity:
-    """By what backends know the server and its clients: told to them from the start where clients are known at all."""
+def _proxy_identity(security: Security) -> ProxyIdentity:
+    """By what backends know the server: told to them from the start where clients are known at all."""
     identity = ProxyIdentity(publish=not security.everyone_is_admin)
     if security.find_front_proxy is not None:
         identity.find = security.find_front_proxy
-    if tls is not None and tls.client_ca is not None:
-        identity.client_ca = tls.client_ca.read_text()
     return identity
 
 

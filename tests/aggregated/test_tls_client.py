@@ -8,7 +8,7 @@ import pytest
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from kinepy_server.aggregation.apiservice import certificates
-from kinepy_server.auth.delegated.trust import Bundle
+from kinepy_server.auth.chains import Bundle
 from kinepy_server.auth.pki import certificate_pem, key_pem
 from kinepy_server.tls_client import client_tls
 from tests.aggregated.authority import DAY, Authority, Shown

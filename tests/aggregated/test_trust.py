@@ -4,12 +4,10 @@ import pytest
 
 from kinepy.clock import SystemClock
 from kinepy_server.auth.actions import Action
+from kinepy_server.auth.chains import BadTrust, Bundle, Chain
 from kinepy_server.auth.delegated.authenticator import NAMED_BYTES_MAX, NamedUsers
 from kinepy_server.auth.delegated.questions import CONTROLLED_BYTES_MAX, is_short, question
 from kinepy_server.auth.delegated.trust import (
-    BadTrust,
-    Bundle,
-    Chain,
     Judged,
     RequestHeader,
     Trust,

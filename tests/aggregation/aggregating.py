@@ -6,6 +6,8 @@ from typing import Any, Protocol
 
 from kinepy import Store
 from kinepy_server.aggregation.following import API_SERVICES
+from kinepy_server.aggregation.state import FINDING, ProxyIdentity
+from kinepy_server.auth.front_proxy import FrontProxy
 from tests.aggregation.backend import FLUNDERS, GROUP, VERSION, Backend, api_service, service
 from tests.http.writing import Reply
 
@@ -59,3 +61,12 @@ async def aggregate(context: Stored, api: Asking, backend: Backend, **spec: Any)
     await available(context, api, "Passed")
     await when(context, api, FLUNDERS, lambda reply: reply.content != b"service unavailable\n")
     backend.asked.clear()
+
+
+async def found_again(identity: ProxyIdentity) -> FrontProxy:
+    """The certificate, after it was looked for again."""
+    await identity.front_proxy()
+    for task in asyncio.all_tasks():
+        if task.get_name() == FINDING:
+            await task
+    return await identity.front_proxy()

@@ -13,6 +13,7 @@ from tests.aggregation.aggregating import (
     SERVICES,
     aggregate,
     available,
+    found_again,
     when,
 )
 from tests.aggregation.backend import (
@@ -105,6 +106,8 @@ async def test_a_renewed_certificate_is_shown_by_the_next_request(memory_api: Ap
         await aggregate(memory, memory_api, flunders)
         assert (await memory_api.get(FLUNDERS)).code == 200
         identity.find = lambda: other
+        await identity.front_proxy()
+        assert await found_again(identity) is other
         assert (await memory_api.get(FLUNDERS)).code == 503
 
 

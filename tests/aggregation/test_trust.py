@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from kinepy_server.aggregation.trust import combined
 from kinepy_server.auth.front_proxy import CLIENT_LIFE, FrontProxy, ensure_front_proxy, new_front_proxy
 from kinepy_server.auth.pki import BadPki
 from kinepy_server.context import Context
-from tests.aggregation.aggregating import API_SERVICES_PATH, PATIENCE_S, SERVICES
+from tests.aggregation.aggregating import API_SERVICES_PATH, PATIENCE_S, SERVICES, found_again
 from tests.aggregation.backend import api_service, service
 from tests.http.writing import MERGE, Api, Reply, api_over
 from tests.processes import ServerProcess
@@ -128,24 +129,61 @@ def test_a_server_tells_it_from_its_start(tmp_path: Path) -> None:
 
 
 async def test_a_front_proxy_that_is_renewed_is_found_while_the_server_runs(tmp_path: Path) -> None:
-    days = iter((NOW, NOW + timedelta(days=1), NOW + CLIENT_LIFE))
-    identity = ProxyIdentity(lambda: ensure_front_proxy(tmp_path, now=next(days)), look_every_s=0)
+    day = 0
+    identity = ProxyIdentity(
+        lambda: ensure_front_proxy(tmp_path, now=NOW + timedelta(days=day)), look_every_s=0
+    )
     first = await identity.front_proxy()
-    assert await identity.front_proxy() is first
-    assert (await identity.front_proxy()).chain != first.chain
+    assert await found_again(identity) is first
+    day = CLIENT_LIFE.days
+    assert (await found_again(identity)).chain != first.chain
 
 
-async def test_a_front_proxy_that_cannot_be_renewed_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("error", [OSError("no such disk"), TypeError("no such type")])
+async def test_a_front_proxy_that_cannot_be_renewed_goes_on(
+    error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
     answers = iter((new_front_proxy(),))
 
     def find() -> FrontProxy:
         for one in answers:
             return one
-        raise OSError("no such disk")
+        raise error
 
     identity = ProxyIdentity(find, look_every_s=0)
-    assert await identity.front_proxy() is await identity.front_proxy()
-    assert "no such disk" in caplog.text
+    assert await identity.front_proxy() is await found_again(identity)
+    assert str(error) in caplog.text
+
+
+async def test_nobody_waits_while_the_front_proxy_is_found_again() -> None:
+    proxy, hold = new_front_proxy(), threading.Event()
+    hold.set()
+
+    def find() -> FrontProxy:
+        hold.wait()
+        return proxy
+
+    identity = ProxyIdentity(find, look_every_s=0)
+    await identity.front_proxy()
+    hold.clear()
+    try:
+        assert [await identity.front_proxy() for _ in range(3)] == [proxy] * 3
+    finally:
+        hold.set()
+
+
+async def test_authorities_that_become_others_are_told_too(context: Context) -> None:
+    identity = context.aggregation.identity
+    identity.publish, identity.look_every_s, identity.client_ca = True, 0.0, new_front_proxy().ca
+    async with api_over(context) as api:
+        await kept(context, api, (await identity.front_proxy()).ca)
+        other, client_ca = new_front_proxy(), new_front_proxy().ca
+        identity.find, identity.client_ca = (lambda: other), client_ca
+        await api.delete(CONFIGMAP)
+        assert await found_again(identity) is other
+        await api.delete(CONFIGMAP)
+        data = (await kept(context, api, other.ca)).body["data"]
+        assert client_ca in data["client-ca-file"]
 
 
 async def test_a_front_proxy_that_was_never_found_is_an_error() -> None:

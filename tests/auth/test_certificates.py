@@ -135,5 +135,5 @@ def test_a_connection_outlives_its_certificate_but_not_its_rights(tmp_path: Path
     ensure_pki(tmp_path, [], now=datetime.now(UTC))
     old = issue_client_certificate(tmp_path, "jane", [], now=datetime.now(UTC) - LIFE - timedelta(days=1))
     der = x509.load_pem_x509_certificate(old.certificate.encode()).public_bytes(Encoding.DER)
-    good, _ = CertificateUsers(SystemClock()).user(der)
+    good, _ = CertificateUsers(SystemClock()).user((der,))
     assert not good

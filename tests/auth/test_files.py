@@ -8,11 +8,18 @@ from pathlib import Path
 import pytest
 import yaml
 from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+)
 
 from kinepy_server.auth.kubeconfig import client_host, is_loopback, kubeconfig, url_of
-from kinepy_server.auth.pki import BadPki, ServerFiles, ensure_pki
+from kinepy_server.auth.pki import BadPki, ServerFiles, ensure_pki, read_certificate, renew_pki, signed_by
 
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
+NOW, PEM = datetime(2026, 1, 1, tzinfo=UTC), Encoding.PEM
 
 
 def names(files: ServerFiles) -> set[str]:
@@ -72,6 +79,60 @@ def test_a_missing_ca_key_is_named(tmp_path: Path) -> None:
     ensure_pki(tmp_path, [], now=NOW)
     with pytest.raises(BadPki, match=r"ca.key, so no certificate can be issued for .*new\.example"):
         ensure_pki(tmp_path, ["new.example"], now=NOW)
+
+
+def test_a_ca_certificate_that_is_lost_is_made_anew_with_the_same_key(tmp_path: Path) -> None:
+    files = ensure_pki(tmp_path, [], now=NOW)
+    before = read_certificate(files.ca)
+    key, chain = (tmp_path / "ca.key").read_bytes(), files.chain.read_bytes()
+    files.ca.unlink()
+    ensure_pki(tmp_path, [], now=NOW)
+    assert ((tmp_path / "ca.key").read_bytes(), files.chain.read_bytes()) == (key, chain)
+    assert signed_by(read_certificate(files.chain), before)
+
+
+def test_a_running_server_makes_no_other_ca(tmp_path: Path) -> None:
+    files = ensure_pki(tmp_path, [], now=NOW)
+    for path in (files.ca, tmp_path / "ca.key"):
+        path.unlink()
+    with pytest.raises(FileNotFoundError, match=r"ca\.crt"):
+        renew_pki(tmp_path, [], now=NOW)
+    assert not files.ca.exists()
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        rsa.generate_private_key(65537, 2048).private_bytes(PEM, PrivateFormat.PKCS8, NoEncryption()),
+        ec.generate_private_key(ec.SECP256R1()).private_bytes(
+            PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"secret")
+        ),
+        b"rubbish",
+    ],
+)
+def test_a_ca_key_that_cannot_sign_is_named(tmp_path: Path, key: bytes) -> None:
+    ensure_pki(tmp_path, [], now=NOW)
+    (tmp_path / "ca.key").write_bytes(key)
+    with pytest.raises(BadPki, match=r"cannot read .*ca\.key"):
+        renew_pki(tmp_path, ["new.example"], now=NOW)
+
+
+def test_a_certificate_that_holds_no_names_is_replaced(tmp_path: Path) -> None:
+    files = ensure_pki(tmp_path, [], now=NOW)
+    files.chain.write_bytes(files.ca.read_bytes())
+    renew_pki(tmp_path, [], now=NOW)
+    assert "localhost" in names(files)
+
+
+@pytest.mark.parametrize(
+    ("given", "held"), [("2001:0db8::1", "2001:db8::1"), ("fe80::1%eth0", "fe80::1"), ("::1", "::1")]
+)
+def test_an_address_is_held_once_however_it_is_written(tmp_path: Path, given: str, held: str) -> None:
+    files = ensure_pki(tmp_path, [given], now=NOW)
+    chain = files.chain.read_bytes()
+    renew_pki(tmp_path, [given], now=NOW)
+    assert files.chain.read_bytes() == chain
+    assert held in names(files)
 
 
 def test_a_damaged_certificate_is_named(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import socket
 import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -12,9 +13,11 @@ import pytest
 import uvloop
 
 from kinepy.clock import SystemClock
+from kinepy_server.auth.certificates import CertificateUsers
 from kinepy_server.auth.client_certificates import ClientCertificate, issue_client_certificate
 from kinepy_server.auth.pki import SERVER_LIFE, ensure_pki
 from kinepy_server.auth.tls import ServedTls, Tls
+from kinepy_server.peer_certificate import peer_certificate
 
 NOW = datetime.now(UTC)
 
@@ -36,12 +39,18 @@ async def listening(served: ServedTls) -> AsyncIterator[int]:
         yield server.sockets[0].getsockname()[1]
 
 
-async def shown(port: int, *, name: str | None = None, client: Path | None = None) -> bytes:
-    """The certificate that a new client is shown; one that shows `client` is let in, or this raises ssl.SSLError."""
+def client_context(client: Path | None) -> ssl.SSLContext:
+    """A client that takes any server, and shows a certificate."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     if client is not None:
         context.load_cert_chain(client)
+    return context
+
+
+async def shown(port: int, *, name: str | None = None, client: Path | None = None) -> bytes:
+    """The certificate that a new client is shown; one that shows `client` is let in, or this raises ssl.SSLError."""
+    context = client_context(client)
     reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context, server_hostname=name)
     found: bytes | None = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
     assert found is not None
@@ -145,6 +154,82 @@ async def test_clients_of_an_authority_that_is_replaced_are_refused(tmp_path: Pa
         await shown(port, client=new)
         with pytest.raises((ssl.SSLError, ConnectionError)):
             await shown(port, client=old)
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+async def test_who_was_let_in_before_is_known_no_more(tmp_path: Path, version: ssl.TLSVersion) -> None:
+    """Neither on a connection that stayed open nor by a session that was kept."""
+    mine, other = tmp_path / "mine", tmp_path / "other"
+    files, others = ensure_pki(mine, [], now=NOW), ensure_pki(other, [], now=NOW)
+    old = written(tmp_path / "old.pem", issue_client_certificate(mine, "jane", [], now=NOW))
+    authority = tmp_path / "clients.crt"
+    authority.write_bytes(files.ca.read_bytes())
+    users = CertificateUsers(SystemClock())
+    served = ServedTls(Tls(files.chain, client_ca=authority), attach=users.attach, clock=SystemClock())
+    context = client_context(old)
+    context.maximum_version = version
+
+    async def ask(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while await reader.read(1):
+            certificate = peer_certificate(writer.transport)
+            assert certificate is not None
+            writer.write(b"%d" % users.user(certificate)[0])
+        writer.close()
+
+    def scene(port: int, replace: Callable[[], None]) -> list[bytes]:
+        with socket.create_connection(("127.0.0.1", port)) as raw, context.wrap_socket(raw) as kept:
+            answers = [asked(kept)]
+            replace()
+            with (
+                socket.create_connection(("127.0.0.1", port)) as another,
+                context.wrap_socket(another, session=kept.session) as resumed,
+            ):
+                assert resumed.session_reused
+                return [*answers, asked(kept), asked(resumed)]
+
+    def asked(connection: ssl.SSLSocket) -> bytes:
+        connection.send(b"?")
+        return connection.recv(1)
+
+    def replace() -> None:
+        authority.write_bytes(others.ca.read_bytes())
+        asyncio.run_coroutine_threadsafe(served.look(), loop).result()
+
+    loop = asyncio.get_running_loop()
+    async with await asyncio.start_server(ask, "127.0.0.1", 0, ssl=served.context) as server:
+        port = server.sockets[0].getsockname()[1]
+        assert await asyncio.to_thread(scene, port, replace) == [b"1", b"0", b"0"]
+
+
+def test_who_is_known_stays_so_where_authorities_are_added(tmp_path: Path) -> None:
+    files, others = ensure_pki(tmp_path / "mine", [], now=NOW), ensure_pki(tmp_path / "other", [], now=NOW)
+    jane = issue_client_certificate(tmp_path / "mine", "jane", [], now=NOW)
+    authority = tmp_path / "clients.crt"
+    users, tls = CertificateUsers(SystemClock()), Tls(files.chain, client_ca=authority)
+    known = []
+    for held in ([files], [files, others], [others]):
+        authority.write_bytes(b"".join(each.ca.read_bytes() for each in held))
+        users.attach(tls.context())
+        known.append(users.user((ssl.PEM_cert_to_DER_cert(jane.certificate),))[0])
+    assert known == [True, True, False]
+
+
+async def test_what_is_replaced_is_taken_also_when_nothing_can_be_renewed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    mine, other = tmp_path / "mine", tmp_path / "other"
+    files, _ = ensure_pki(mine, [], now=NOW), ensure_pki(other, [], now=NOW)
+
+    def renew() -> None:
+        raise TypeError("no such key")
+
+    served = served_by(Tls(files.chain, renew=renew))
+    async with listening(served) as port:
+        before = await shown(port)
+        replaced(mine, by=other)
+        await served.look()
+        assert "no such key" in caplog.text
+        assert await shown(port) != before
 
 
 def written(path: Path, certificate: ClientCertificate) -> Path:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kinepy_server.request import Request
 
 
+FINDING = "finding the front proxy"
 _log = logging.getLogger("kinepy.server")
 
 
@@ -28,6 +29,10 @@ def _own() -> "Callable[[], FrontProxy]":
         return new_front_proxy()
 
     return find
+
+
+def _time() -> float:
+    return asyncio.get_running_loop().time()
 
 
 @dataclass(slots=True)
@@ -46,28 +51,31 @@ class ProxyIdentity:
     _found: "FrontProxy | None" = field(default=None, repr=False)
     _look_at: float = field(default=0.0, repr=False)
     _finding: asyncio.Lock = field(default_factory=asyncio.Lock, repr=False)
+    _again: asyncio.Task[None] | None = field(default=None, repr=False)
 
     async def front_proxy(self) -> "FrontProxy":
-        """The certificate, by `find` now and then, once for all who ask. Raises what it does, the first time."""
-        now = asyncio.get_running_loop().time()
-        if self._found is not None and now < self._look_at:
-            return self._found
-        async with self._finding:
-            if self._found is None or now >= self._look_at:
-                self._found = await self._find_again(self._found)
-                self._look_at = now + self.look_every_s
-            return self._found
+        """The certificate, by `find` now and then, once for all who ask. Raises what it does, the first time; later
+        nobody waits for it."""
+        if self._found is None:
+            async with self._finding:
+                if self._found is None:
+                    self._found = await asyncio.to_thread(self.find)
+                    self._look_at = _time() + self.look_every_s
+        elif self._again is None and _time() >= self._look_at:
+            self._again = asyncio.create_task(self._find_again(self._found), name=FINDING)
+        return self._found
 
-    async def _find_again(self, before: "FrontProxy | None") -> "FrontProxy":
+    async def _find_again(self, before: "FrontProxy") -> None:
         try:
             found = await asyncio.to_thread(self.find)
+            # The same object while nothing has changed: connections that wait for use are kept with it.
+            self._found = before if found == before else found
         except (OSError, ValueError) as error:
-            if before is None:
-                raise
             _log.warning("the front proxy goes on with its certificate, until this is put right: %s", error)
-            return before
-        # The same object while nothing has changed: connections that wait for use are kept with it.
-        return before if found == before and before is not None else found
+        except Exception:
+            _log.exception("the front proxy goes on with its certificate")
+        finally:
+            self._again, self._look_at = None, _time() + self.look_every_s
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,6 +16,7 @@ from kinepy_server.tls_client import client_tls
 
 if TYPE_CHECKING:
     from kinepy_server.aggregation.state import ProxyIdentity
+    from kinepy_server.auth.front_proxy import FrontProxy
 
 CONNECT_S = 30.0
 IDLE_CONNECTIONS_MAX = 64
@@ -47,6 +48,7 @@ class _Trust:
 @dataclass(slots=True)
 class _Pool:
     tls: ssl.SSLContext
+    closed: bool = False
     idle: dict[Address, list[Connection]] = field(default_factory=dict)
 
     def take(self, address: Address, now: float) -> Connection | None:
@@ -64,7 +66,7 @@ class _Pool:
     def give(self, address: Address, connection: Connection, now: float) -> None:
         """Keep a connection, if another request may be sent on it."""
         kept = self.idle.setdefault(address, [])
-        if connection.reusable and len(kept) < IDLE_CONNECTIONS_MAX:
+        if connection.reusable and len(kept) < IDLE_CONNECTIONS_MAX and not self.closed:
             connection.idle_since = now
             kept.append(connection)
         else:
@@ -76,6 +78,7 @@ class _Pool:
             for connection in kept:
                 connection.abort()
         self.idle.clear()
+        self.closed = True
 
 
 class Answer:
@@ -102,8 +105,9 @@ class Transport:
 
     def __init__(self, identity: "ProxyIdentity") -> None:
         self._identity = identity
-        self._pools: OrderedDict[tuple[_Trust, str], _Pool] = OrderedDict()
-        """By what is trusted, and by the certificate that is shown: another one is another connection."""
+        self._pools: OrderedDict[_Trust, _Pool] = OrderedDict()
+        self._shown: FrontProxy | None = None
+        """The certificate that is shown on the connections of all pools."""
         self._making = asyncio.Lock()
 
     async def send(self, service: ApiService, address: Address, message: Message) -> Answer:
@@ -139,18 +143,26 @@ class Transport:
             raise Unreachable(words(error, address, service)) from error
 
     async def _pool(self, trust: _Trust) -> _Pool:
-        chain = (await self._identity.front_proxy()).chain
-        pool = self._pools.get((trust, chain))
+        shown = await self._identity.front_proxy()
+        if shown is not self._shown:
+            self.close()
+            self._shown = shown
+        pool = self._pools.get(trust)
         if pool is not None:
-            self._pools.move_to_end((trust, chain))
+            self._pools.move_to_end(trust)
             return pool
         async with self._making:
-            if (trust, chain) not in self._pools:
-                if len(self._pools) >= _POOLS_MAX:
-                    # The one that was not used for longest: most likely of certificates that are replaced.
-                    self._pools.popitem(last=False)[1].close()
-                self._pools[trust, chain] = _Pool(await asyncio.to_thread(_tls, trust, chain))
-            return self._pools[trust, chain]
+            pool = self._pools.get(trust)
+            if pool is None:
+                pool = _Pool(await asyncio.to_thread(_tls, trust, shown.chain))
+                if shown is self._shown:
+                    if len(self._pools) >= _POOLS_MAX:
+                        # The one that was not used for longest: most likely of certificates that are replaced.
+                        self._pools.popitem(last=False)[1].close()
+                    self._pools[trust] = pool
+                else:
+                    pool.closed = True
+            return pool
 
     def close(self) -> None:
         """Close all connections that nobody uses."""

@@ -34,6 +34,8 @@ _LISTS: Mapping[str, list[str]] = {
 }
 _END = "-----END CERTIFICATE-----"
 _AGAIN_S = 1.0
+_LOOK_EVERY_S = 60.0
+"""How often the authorities may have become others."""
 
 
 def combined(data: Mapping[str, str], *, client_ca: str, proxy_ca: str) -> dict[str, str]:
@@ -71,11 +73,11 @@ async def keep_trust(context: Context) -> None:
     identity = context.aggregation.identity
     if not identity.publish:
         await context.aggregation.begun.wait()
-    proxy_ca = (await identity.front_proxy()).ca
     async with context.store.watch(KeyRange.single(KEY)) as watch:
         while True:
+            proxy_ca = (await identity.front_proxy()).ca
             written = await _ensure(context, client_ca=identity.client_ca, proxy_ca=proxy_ca)
-            await watch.next(timeout_s=None if written else _AGAIN_S)
+            await watch.next(timeout_s=_LOOK_EVERY_S if written else _AGAIN_S)
 
 
 async def _ensure(context: Context, *, client_ca: str, proxy_ca: str) -> bool:

@@ -39,7 +39,7 @@ class Authenticator:
         """
         shown = scope.get(CLIENT_CERTIFICATE)
         if shown is not None and self._certificates is not None:
-            good, user = self._certificates.user(shown[0])
+            good, user = self._certificates.user(shown)
             if not good or user is not None:
                 return user if good else None
         token = bearer_token(headers.get("authorization", ""))

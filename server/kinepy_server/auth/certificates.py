@@ -1,13 +1,18 @@
 """Users by client certificate: the common name is the user, the organizations are its groups (AUTH-1).
 
 The TLS handshake has verified the certificate's chain; what is left is whose it is, and whether its time has
-run out while the connection stayed open.
+run out, or its authority has been replaced, while the connection stayed open or its session was kept.
 """
 
+import ssl
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kinepy.clock import Clock
 from kinepy_server.auth.user import User, authenticated
+
+if TYPE_CHECKING:
+    from kinepy_server.auth.chains import Bundle
 
 KNOWN_MAX = 10_000
 _CREDENTIAL = "authentication.kubernetes.io/credential-id"
@@ -28,15 +33,34 @@ class CertificateUsers:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._known: dict[bytes, _Holder] = {}
+        self._authorities: frozenset[bytes] | None = None
+        self._replacing: Bundle | None = None
 
-    def user(self, certificate: bytes) -> tuple[bool, User | None]:
-        """Whether the certificate is good now, and its user: None when it names none."""
+    def attach(self, context: ssl.SSLContext) -> None:
+        """Take certificates of the context's authorities from now on, and of no other."""
+        authorities = frozenset(context.get_ca_certs(binary_form=True))
+        if self._authorities is not None and authorities != self._authorities:
+            from kinepy_server.auth.chains import Bundle
+
+            self._replacing = Bundle("".join(map(ssl.DER_cert_to_PEM_cert, authorities)))
+        self._authorities = authorities
+
+    def user(self, shown: tuple[bytes, ...]) -> tuple[bool, User | None]:
+        """Whether what was shown (the certificate, and those above it) is good now, and its user: None when it names
+        none."""
+        certificate = shown[0]
         holder = self._known.get(certificate)
         if holder is None:
             if len(self._known) >= KNOWN_MAX:
                 self._known.clear()
             holder = self._known[certificate] = _read(certificate)
-        return holder.good_from <= self._clock.now_us() <= holder.good_to, holder.user
+        good = holder.good_from <= self._clock.now_us() <= holder.good_to
+        return good and (self._replacing is None or self._vouched(shown, self._replacing)), holder.user
+
+    def _vouched(self, shown: tuple[bytes, ...], authorities: "Bundle") -> bool:
+        from kinepy_server.auth.chains import Chain
+
+        return authorities.vouches_for(Chain(shown), now_us=self._clock.now_us())
 
 
 def _read(certificate: bytes) -> _Holder:

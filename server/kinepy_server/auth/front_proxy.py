@@ -15,10 +15,11 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from kinepy_server.auth.files import locked, write_private, write_public
+from kinepy_server.auth.files import locked, write_public
 from kinepy_server.auth.pki import (
     CA_LIFE,
     builder,
+    ca_key_of,
     certificate_pem,
     key_pem,
     read_ca_key,
@@ -56,12 +57,9 @@ def ensure_front_proxy(folder: Path, *, now: datetime) -> FrontProxy:
     file, key_file = folder / f"{CLIENT_NAME}.crt", folder / f"{CLIENT_NAME}.key"
     with locked(folder / ".lock"):
         if not ca_file.exists():
-            made = ec.generate_private_key(ec.SECP256R1())
-            # The certificate comes last: where it is, its key is.
-            write_private(ca_key_file, key_pem(made))
+            made = ca_key_of(ca_key_file, wanted="certificate of the front proxy's CA can be made")
             write_public(ca_file, certificate_pem(_authority(made, now=now)))
-        if not key_file.exists():
-            write_private(key_file, key_pem(ec.generate_private_key(ec.SECP256R1())))
+        ca_key_of(key_file, wanted="certificate of the front proxy can be issued")
         if not _good(file, ca_file, key_file, now=now):
             wanted = "certificate of the front proxy can be issued"
             key, ca_key = read_ca_key(key_file, wanted=wanted), read_ca_key(ca_key_file, wanted=wanted)

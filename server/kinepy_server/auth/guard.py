@@ -8,16 +8,16 @@ from kinepy_server.seams import Authenticate, Authorize
 
 
 class Authorities(Protocol):
-    """Authorities of client certificates that may become others while the server runs."""
+    """Who knows clients by certificates, of authorities that may become others while the server runs."""
 
     def attach(self, context: ssl.SSLContext) -> None:
-        """Let their certificates through the handshake from now on."""
+        """New connections have this context's handshake from now on."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """Who asks, and whether they may. `authorities` is None where those of the TLS files are all."""
+    """Who asks, and whether they may. `authorities` is None where nobody is known by a certificate."""
 
     authenticate: Authenticate
     authorize: Authorize

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
@@ -50,36 +50,58 @@ class ServerFiles:
 def server_names(hosts: Collection[str]) -> Sequence[str]:
     """All names and addresses that the server's certificate is to hold."""
     wildcards = {"", "0.0.0.0", "::"}
-    given = [host for host in hosts if host not in wildcards]
+    given = [_canonical(host) for host in hosts if host not in wildcards]
     own = own_addresses() if wildcards & set(hosts) else []
     return sorted({*CLUSTER_NAMES, *LOOPBACK, *given, *own})
+
+
+def _canonical(name: str) -> str:
+    """An address as certificates have it, without its zone; a name as it is."""
+    try:
+        return str(ipaddress.ip_address(name.partition("%")[0]))
+    except ValueError:
+        return name
 
 
 def own_addresses() -> Sequence[str]:
     """This machine's name and the addresses that it stands for: what a wildcard address is reached by."""
     name = socket.gethostname()
     try:
-        found = {str(info[4][0]) for info in socket.getaddrinfo(name, None)}
+        found = {_canonical(str(info[4][0])) for info in socket.getaddrinfo(name, None)}
     except OSError:
         found = set()
     return [name, *found]
 
 
 def ensure_pki(folder: Path, hosts: Collection[str], *, now: datetime) -> ServerFiles:
-    """Make what is missing, under a lock, so that many servers may start on one folder at once."""
+    """Make what is missing, under a lock, so that many servers may start on one folder at once.
+
+    Raises OSError and BadPki.
+    """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     files = ServerFiles(folder / "ca.crt", folder / "server.pem")
-    names = server_names(hosts)
     with locked(folder / ".lock"):
         if not files.ca.exists():
             _make_ca(files.ca, folder / "ca.key", now=now)
-        if not _serves(files, names, now=now):
-            _issue(files, folder / "ca.key", names=names, now=now)
+    renew_pki(folder, hosts, now=now)
     return files
 
 
+def renew_pki(folder: Path, hosts: Collection[str], *, now: datetime) -> None:
+    """Issue the server's certificate anew where it is time to, by the authority that clients trust: another one is
+    never made. Raises OSError and BadPki."""
+    files = ServerFiles(folder / "ca.crt", folder / "server.pem")
+    names = server_names(hosts)
+    if _serves(files, names, now=now):
+        return
+    with locked(folder / ".lock"):
+        if not _serves(files, names, now=now):
+            _issue(files, folder / "ca.key", names=names, now=now)
+
+
 def _make_ca(certificate: Path, key: Path, *, now: datetime) -> None:
-    private = ec.generate_private_key(ec.SECP256R1())
+    # With the key that is there, what it has signed stays good.
+    private = ca_key_of(key, wanted="CA's certificate can be made")
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kinepy-ca")])
     signed = (
         builder(subject, subject, private.public_key(), now=now, life=CA_LIFE)
@@ -88,8 +110,6 @@ def _make_ca(certificate: Path, key: Path, *, now: datetime) -> None:
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(private.public_key()), critical=False)
         .sign(private, hashes.SHA256())
     )
-    # The certificate comes last: where it is, its key is.
-    write_private(key, key_pem(private))
     write_public(certificate, certificate_pem(signed))
 
 
@@ -103,7 +123,10 @@ def _serves(files: ServerFiles, names: Collection[str], *, now: datetime) -> boo
 
 
 def _names_in(certificate: x509.Certificate) -> set[str]:
-    held = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    try:
+        held = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return set()
     addresses = held.get_values_for_type(x509.IPAddress)
     return {*held.get_values_for_type(x509.DNSName), *(str(address) for address in addresses)}
 
@@ -139,16 +162,26 @@ def _issue(files: ServerFiles, ca_key: Path, *, names: Sequence[str], now: datet
     write_private(files.chain, key_pem(private) + certificate_pem(signed))
 
 
+def ca_key_of(path: Path, *, wanted: str) -> ec.EllipticCurvePrivateKey:
+    """The key in a file, which is made when absent. Raises as `read_ca_key`."""
+    if not path.exists():
+        write_private(path, key_pem(ec.generate_private_key(ec.SECP256R1())))
+    return read_ca_key(path, wanted=wanted)
+
+
 def read_ca_key(path: Path, *, wanted: str) -> ec.EllipticCurvePrivateKey:
-    """The key that certificates are signed with; `wanted` is what cannot be done without it."""
+    """The key that certificates are signed with; `wanted` is what cannot be done without it. Raises BadPki."""
     try:
         key = serialization.load_pem_private_key(path.read_bytes(), password=None)
-    except (OSError, ValueError) as error:
+        if not isinstance(key, ec.EllipticCurvePrivateKey):
+            raise UnsupportedAlgorithm("not of an elliptic curve")
+    # TypeError: it has a password.
+    except (OSError, ValueError, TypeError, UnsupportedAlgorithm) as error:
         raise BadPki(
             f"cannot read {path}, so no {wanted}: "
-            "put the key back, or remove the folder to start with a new CA"
+            "put the key back (of an elliptic curve, without a password), "
+            "or remove the folder to start with a new CA"
         ) from error
-    assert isinstance(key, ec.EllipticCurvePrivateKey), type(key)
     return key
 
 

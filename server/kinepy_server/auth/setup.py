@@ -55,21 +55,21 @@ async def guarding(context: Context, security: Security) -> AsyncIterator[Guard]
     accounts = context.identity.accounts
     if security.find_key is not None:
         accounts = AccountTokens(security.find_key, context.store, context.registry, clock=context.clock)
-    authenticator = _authenticator(context, security, accounts)
+    certificates = None if security.everyone_is_admin else CertificateUsers(context.clock)
+    authenticator = _authenticator(security, accounts, certificates)
     async with _authorizer(context, security.mode) as authorizer:
         checks = escalation_checks(authorizer) if security.mode == RBAC else {}
         context.identity = Identity(accounts, authorizer, authenticator.token_user, checks)
-        yield Guard(authenticator, Access(authorizer))
+        yield Guard(authenticator, Access(authorizer), certificates)
 
 
 def _authenticator(
-    context: Context, security: Security, accounts: AccountTokens
+    security: Security, accounts: AccountTokens, certificates: CertificateUsers | None
 ) -> Authenticator | EveryoneIsAdmin:
     if security.everyone_is_admin:
         return EveryoneIsAdmin()
     # As in the original: where everything is allowed, at least nobody is let in without a name.
     anonymous = NOBODY if security.mode == RBAC else None
-    certificates = CertificateUsers(context.clock)
     return Authenticator(security.users, accounts=accounts, certificates=certificates, anonymous=anonymous)
 
 

@@ -7,7 +7,7 @@ import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from kinepy.clock import Clock
 
@@ -18,6 +18,8 @@ LOOK_EVERY_S: Final = 60.0
 """As often as the original looks at its files."""
 _NO_PASSWORD: Final = "-"
 """A locked key is refused; without any password OpenSSL would ask at the terminal."""
+
+Found = TypeVar("Found")
 
 _log = logging.getLogger("kinepy.server")
 
@@ -85,11 +87,8 @@ class ServedTls:
 
     async def look(self) -> None:
         """Renew what runs out, and serve with what has changed. What cannot be served with is told and left alone."""
-        try:
-            changed = await asyncio.to_thread(self._changed)
-        except (OSError, ValueError) as error:
-            _log.warning("TLS is served with the files as they were, until this is put right: %s", error)
-            return
+        await self._told("a certificate cannot be renewed", self._tls.renew)
+        changed = await self._told("TLS is served with the files as they were", self._changed)
         if changed is None:
             return
         digest, context = changed
@@ -97,7 +96,16 @@ class ServedTls:
         self._digest, self._current = digest, context
         _log.info("TLS is served with the new content of %s", self._tls.certificate)
 
+    async def _told(self, what: str, call: Callable[[], Found]) -> Found | None:
+        try:
+            return await asyncio.to_thread(call)
+        except (OSError, ValueError) as error:
+            _log.warning("%s, until this is put right: %s", what, error)
+        except Exception:
+            # The server serves well without: it is not to end for that.
+            _log.exception("%s", what)
+        return None
+
     def _changed(self) -> tuple[bytes, ssl.SSLContext] | None:
-        self._tls.renew()
         digest = self._tls.digest()
         return None if digest == self._digest else (digest, self._tls.context())

@@ -98,7 +98,7 @@ def _items(name: str, values: Sequence[str]) -> Sequence[str]:
 
 def authorities(path: Path) -> str:
     """The PEM of a file that must hold certificates. Raises `Problem`."""
-    from kinepy_server.auth.delegated.trust import BadTrust, Bundle
+    from kinepy_server.auth.chains import BadTrust, Bundle
 
     try:
         bundle = Bundle(path.read_text())

@@ -18,7 +18,6 @@ from kinepy_server.cli.problems import Problem
 if TYPE_CHECKING:
     from kinepy_server.auth.delegated.setup import Delegation
     from kinepy_server.auth.front_proxy import FrontProxy
-    from kinepy_server.auth.pki import ServerFiles
 
 CA_FILE = "ca.crt"
 
@@ -124,8 +123,7 @@ def _given_chain(certificate: Path, key: Path) -> str:
         path.read_text() for path in (certificate, key)
     ]  # its OSError names the file, that of ssl does not
     try:
-        # With a password of no meaning a locked key is refused; without one OpenSSL would ask at the terminal.
-        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(certificate, key, password="-")
+        Tls(certificate, key).context()
     except ssl.SSLError as error:
         raise Problem(
             f"{certificate} and {key} are no certificate and its key ({error.reason or 'not readable'}): "
@@ -143,15 +141,15 @@ def _tls(plan: Plan, *, clock: Clock) -> tuple[Tls, str]:
         return Tls(plan.tls_cert, plan.tls_key, client_ca, asks_clients=behind), ca_pem
     from urllib.parse import urlsplit
 
-    from kinepy_server.auth.pki import ensure_pki, utc_now
+    from kinepy_server.auth.pki import ensure_pki, renew_pki, utc_now
 
-    advertised = urlsplit(served_url(plan)).hostname or ""
+    folder = plan.data / "pki"
+    names = [plan.host, urlsplit(served_url(plan)).hostname or "", *plan.tls_san]
 
-    def ensured() -> "ServerFiles":
-        names = [plan.host, advertised, *plan.tls_san]
-        return ensure_pki(plan.data / "pki", names, now=utc_now(clock.now_us()))
+    def renew() -> None:
+        renew_pki(folder, names, now=utc_now(clock.now_us()))
 
-    files = ensured()
+    files = ensure_pki(folder, names, now=utc_now(clock.now_us()))
     client_ca = None if behind else client_ca or files.ca
-    tls = Tls(files.chain, client_ca=client_ca, asks_clients=behind, renew=ensured)
+    tls = Tls(files.chain, client_ca=client_ca, asks_clients=behind, renew=renew)
     return tls, files.ca.read_text()

@@ -11,8 +11,9 @@ from urllib.parse import unquote_to_bytes
 
 from kinepy.clock import Clock
 from kinepy_server.auth.authenticate import NOBODY, bearer_token, websocket_token
+from kinepy_server.auth.chains import Chain
 from kinepy_server.auth.delegated.tokens import ReviewedTokens
-from kinepy_server.auth.delegated.trust import Chain, Judged, RequestHeader, Trust
+from kinepy_server.auth.delegated.trust import Judged, RequestHeader, Trust
 from kinepy_server.auth.tokens import TokenUsers
 from kinepy_server.auth.user import ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, User
 from kinepy_server.seams import CLIENT_CERTIFICATE, Scope

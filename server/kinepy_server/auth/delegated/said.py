@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from kinepy_server.auth.chains import BadTrust
 from kinepy_server.auth.delegated.following import Follower, Json, Listener
 from kinepy_server.auth.delegated.host import Host
 from kinepy_server.auth.delegated.host_config import BadHostConfig
-from kinepy_server.auth.delegated.trust import CLIENT_CA, BadTrust, RequestHeader, Trust, request_header_of
+from kinepy_server.auth.delegated.trust import CLIENT_CA, RequestHeader, Trust, request_header_of
 
 _log = logging.getLogger("kinepy.delegation")
 CONFIGMAP: Final = "extension-apiserver-authentication"
