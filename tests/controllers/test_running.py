@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from dataclasses import dataclass, field
+from types import CodeType
 
 import pytest
 
@@ -50,8 +51,14 @@ async def test_a_controller_that_fails_begins_anew(
 
 
 def server_tasks() -> set[asyncio.Task[object]]:
-    """The tasks but for those of the store below, which copies its log when it likes."""
-    return {task for task in asyncio.all_tasks() if "Checkpointer" not in repr(task.get_coro())}
+    """The tasks but for those of the drivers below, which copy the log when they like, and end what they began."""
+    return {task for task in asyncio.all_tasks() if "/kinepy/drivers/" not in code_of(task)}
+
+
+def code_of(task: asyncio.Task[object]) -> str:
+    """Where the code of a task stands."""
+    code = getattr(task.get_coro(), "cr_code", None)
+    return code.co_filename if isinstance(code, CodeType) else ""
 
 
 async def test_nothing_of_them_is_left_when_the_server_ends(context: Context) -> None:

@@ -1,5 +1,7 @@
 """Compaction deletes what nobody can read any more, and nothing else."""
 
+import errno
+import fcntl
 from pathlib import Path
 
 import pytest
@@ -110,6 +112,19 @@ async def test_freed_pages_are_given_back(driver: Driver) -> None:
 async def test_a_lock_file_that_cannot_be_opened_is_an_error_of_the_database(tmp_path: Path) -> None:
     (tmp_path / "a.db-maintenance").mkdir()
     async with opened(f"sqlite:///{tmp_path / 'a.db'}") as driver:
+        with pytest.raises(StorageUnavailable, match="lock file"):
+            async with driver.maintenance():
+                pass
+
+
+async def test_a_lock_file_that_cannot_be_locked_is_an_error_of_the_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def flock(descriptor: int, operation: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    async with opened(f"sqlite:///{tmp_path / 'a.db'}") as driver:
+        monkeypatch.setattr(fcntl, "flock", flock)
         with pytest.raises(StorageUnavailable, match="lock file"):
             async with driver.maintenance():
                 pass

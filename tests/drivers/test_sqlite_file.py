@@ -4,13 +4,15 @@ import asyncio
 import os
 import sqlite3
 from contextlib import closing
+from functools import partial
 from pathlib import Path
-from threading import Timer
+from threading import Thread, Timer
 
 import pytest
 
 from kinepy.clock import SystemClock
 from kinepy.drivers import open_driver
+from kinepy.drivers.sqlite.connection import ThreadConnection
 from kinepy.drivers.sqlite.driver import FileDriver
 from kinepy.errors import (
     BadDatabaseUrl,
@@ -224,6 +226,45 @@ async def test_a_checkpoint_that_is_cancelled_while_it_connects_leaves_nothing_o
         connection = checkpointer._connection
         assert connection is not None
     assert connection._connection is None, "closed with the driver"
+
+
+async def test_no_checkpoint_begins_beside_a_deletion(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = Log()
+    for _ in range(60):
+        log.put(b"a", b"v" * 2000)
+    end, deleted_before = Revision(log.revision), list[bool]()
+    async with opened(url(path)) as driver, driver.maintenance() as maintenance:
+        assert isinstance(driver, FileDriver) and maintenance is not None
+        await append(driver, log.rows)
+        checkpointer = driver._checkpointer
+        step = checkpointer._step
+
+        async def look_and_step() -> tuple[int, int] | None:
+            deleted_before.append(deletion.done())
+            return await step()
+
+        monkeypatch.setattr(checkpointer, "_step", look_and_step)
+        async with driver.write():
+            deletion = asyncio.create_task(
+                maintenance.delete_superseded(ALL, after=Revision(0), upto=end, floor=end)
+            )
+            await asyncio.sleep(0)  # now it waits for the order lock
+            for _ in range(10_000):
+                checkpointer.committed()
+        assert await deletion == 58
+        await checkpointer.at_rest()
+    assert deleted_before == [True]
+
+
+async def test_a_connection_that_gets_no_thread_is_an_error_of_the_database(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def start(thread: Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(Thread, "start", start)
+    with pytest.raises(StorageUnavailable, match="no thread"):
+        await ThreadConnection.open(partial(sqlite3.connect, ":memory:"))
 
 
 async def test_a_file_that_another_process_has_to_itself_for_a_moment_is_waited_for(path: Path) -> None:

@@ -1,5 +1,7 @@
 """The queue for SQLite's lock: one at a time at its head, nobody stuck behind who stands still."""
 
+import errno
+import fcntl
 import threading
 import time
 from collections.abc import Iterator
@@ -84,6 +86,18 @@ def test_where_there_can_be_no_file_there_is_no_queue(tmp_path: Path) -> None:
     assert sum(enter(nowhere) for _ in range(100)) < queue.TURN_MAX_S
     nowhere.leave()
     nowhere.close()
+
+
+def test_on_a_file_system_without_such_locks_nobody_waits(
+    pair: tuple[Queue, Queue], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def flock(descriptor: int, operation: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    for each in pair:
+        assert enter(each) < queue.TURN_MAX_S
+        each.leave()
 
 
 def test_the_file_is_the_owners_alone(pair: tuple[Queue, Queue]) -> None:

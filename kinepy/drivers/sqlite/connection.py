@@ -105,14 +105,18 @@ class ThreadConnection:
     async def open(
         cls, connect: Callable[[], sqlite3.Connection], *, interrupt_after_s: float | None = None
     ) -> "ThreadConnection":
-        """Open by calling `connect` in the thread. Work is broken off after `interrupt_after_s`, or never."""
+        """Open by calling `connect` in the thread. Work is broken off after `interrupt_after_s`, or never. Raises
+        SQLite's errors, and `StorageUnavailable` where there can be no more threads."""
         self = cls(interrupt_after_s=interrupt_after_s)
         connection = aiosqlite.Connection(connect, 64)
         # A program that fails without closing its store must end all the same; SQLite survives that.
         thread = getattr(connection, "_thread", connection)  # it is a thread itself in older versions
         assert isinstance(thread, Thread), thread
         thread.daemon = True
-        await connection
+        try:
+            await connection
+        except RuntimeError as error:
+            raise StorageUnavailable(f"a connection gets no thread ({error})") from error
         self._connection, self.raw = connection, connection._conn
         return self
 

@@ -36,6 +36,8 @@ def file_lock(path: str) -> Iterator[bool]:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             yield False
+        except OSError as error:
+            raise StorageUnavailable(f"the lock file of maintenance cannot be locked ({error})") from error
         else:
             yield True
     finally:
@@ -73,10 +75,11 @@ class SqliteMaintenance:
         def work(raw: sqlite3.Connection) -> int:
             return sum(raw.execute(each.text, each.args(parameters)).rowcount for each in deletions)
 
-        if self._checkpointer is not None:
-            # Both at once would hold up the writes for longer than one after the other.
-            await self._checkpointer.at_rest()
-        return await self._transact(work)
+        if self._checkpointer is None:
+            return await self._transact(work)
+        # Both at once would hold up the writes for longer than one after the other.
+        async with self._checkpointer.held_off():
+            return await self._transact(work)
 
     async def reclaim(self) -> None:
         # Writes that wait have their turn between the steps.

@@ -13,6 +13,7 @@ import fcntl
 import os
 import threading
 import time
+from contextlib import suppress
 from typing import Final
 
 PAUSE_S: Final = 0.0003
@@ -46,7 +47,9 @@ class Queue:
     def leave(self) -> None:
         """Let the next one in."""
         if self._descriptor >= 0:
-            fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+            # Where there are no such locks, nobody waits for it.
+            with suppress(OSError):
+                fcntl.flock(self._descriptor, fcntl.LOCK_UN)
 
     def close(self) -> None:
         """Close the file. Twice is fine."""
