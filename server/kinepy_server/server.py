@@ -15,7 +15,7 @@ from kinepy_server.app import create_app
 from kinepy_server.auth.guard import Guard
 from kinepy_server.auth.oidc import oidc_pages
 from kinepy_server.auth.setup import Security, guarding
-from kinepy_server.auth.tls import ServedTls, Tls
+from kinepy_server.auth.tls import ServedTls, Tls, odd_names_untold
 from kinepy_server.bounded_http import BoundedHttpProtocol
 from kinepy_server.context import Context
 from kinepy_server.custom.given import apply_definitions
@@ -120,7 +120,8 @@ async def serve(
             beside = [tasks.create_task(_stop_cleanly(server, context, stop))]
             if served_tls is not None:
                 beside.append(tasks.create_task(served_tls.follow()))
-            await server.serve(listeners(sock))
+            with odd_names_untold():
+                await server.serve(listeners(sock))
             for task in beside:
                 task.cancel()
 
@@ -128,13 +129,12 @@ async def serve(
 def _served_tls(tls: Tls | None, guard: Guard, context: Context) -> ServedTls | None:
     if tls is None:
         return None
-    identity, told = context.aggregation.identity, tls.client_ca is not None
+    identity = context.aggregation.identity
 
-    def attach(made: ssl.SSLContext) -> None:
-        if told:
-            identity.client_ca = "".join(map(ssl.DER_cert_to_PEM_cert, made.get_ca_certs(binary_form=True)))
+    def attach(made: ssl.SSLContext, client_ca: str) -> None:
         if guard.authorities is not None:
-            guard.authorities.attach(made)
+            guard.authorities.attach(made, client_ca)
+        identity.client_ca = client_ca
 
     return ServedTls(tls, attach=attach, clock=context.clock)
 

@@ -13,7 +13,13 @@ from cryptography.x509.oid import NameOID
 from kinepy import KeyRange
 from kinepy_server.aggregation.state import ProxyIdentity
 from kinepy_server.aggregation.trust import combined
-from kinepy_server.auth.front_proxy import CLIENT_LIFE, FrontProxy, ensure_front_proxy, new_front_proxy
+from kinepy_server.auth.front_proxy import (
+    CLIENT_LIFE,
+    FrontProxy,
+    ensure_front_proxy,
+    new_front_proxy,
+    renewed_front_proxy,
+)
 from kinepy_server.auth.pki import BadPki
 from kinepy_server.context import Context
 from tests.aggregation.aggregating import API_SERVICES_PATH, PATIENCE_S, SERVICES, found_again
@@ -107,6 +113,14 @@ def test_the_certificate_is_renewed_before_it_ends(tmp_path: Path) -> None:
     later = ensure_front_proxy(tmp_path, now=NOW + CLIENT_LIFE - timedelta(days=20))
     assert later.ca == first.ca
     assert later.chain != first.chain
+
+
+def test_another_authority_is_never_made_while_the_server_runs(tmp_path: Path) -> None:
+    ensure_front_proxy(tmp_path, now=NOW)
+    for suffix in ("crt", "key"):
+        (tmp_path / f"front-proxy-ca.{suffix}").unlink()
+    with pytest.raises(FileNotFoundError, match=r"front-proxy-ca\.crt"):
+        renewed_front_proxy(tmp_path, now=NOW)
 
 
 def test_a_lost_key_of_the_authority_is_told_when_it_is_needed(tmp_path: Path) -> None:

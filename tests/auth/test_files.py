@@ -16,8 +16,17 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
 )
 
+from kinepy_server.auth.client_certificates import issue_client_certificate
 from kinepy_server.auth.kubeconfig import client_host, is_loopback, kubeconfig, url_of
-from kinepy_server.auth.pki import BadPki, ServerFiles, ensure_pki, read_certificate, renew_pki, signed_by
+from kinepy_server.auth.pki import (
+    BadPki,
+    ServerFiles,
+    certificate_pem,
+    ensure_pki,
+    read_certificate,
+    renew_pki,
+    signed_by,
+)
 
 NOW, PEM = datetime(2026, 1, 1, tzinfo=UTC), Encoding.PEM
 
@@ -115,6 +124,27 @@ def test_a_ca_key_that_cannot_sign_is_named(tmp_path: Path, key: bytes) -> None:
     (tmp_path / "ca.key").write_bytes(key)
     with pytest.raises(BadPki, match=r"cannot read .*ca\.key"):
         renew_pki(tmp_path, ["new.example"], now=NOW)
+
+
+def test_a_ca_and_a_key_that_do_not_belong_together_are_named(tmp_path: Path) -> None:
+    files, other = ensure_pki(tmp_path / "a", [], now=NOW), ensure_pki(tmp_path / "b", [], now=NOW)
+    chain = files.chain.read_bytes()
+    files.ca.write_bytes(other.ca.read_bytes())
+    for attempt in (
+        lambda: renew_pki(tmp_path / "a", [], now=NOW),
+        lambda: ensure_pki(tmp_path / "a", [], now=NOW),
+        lambda: issue_client_certificate(tmp_path / "a", "jane", [], now=NOW),
+    ):
+        with pytest.raises(BadPki, match=r"ca\.key is not the key of .*ca\.crt"):
+            attempt()
+    assert files.chain.read_bytes() == chain
+
+
+def test_a_certificate_without_its_key_is_replaced(tmp_path: Path) -> None:
+    files = ensure_pki(tmp_path, [], now=NOW)
+    files.chain.write_text(certificate_pem(read_certificate(files.chain)))
+    renew_pki(tmp_path, [], now=NOW)
+    ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(files.chain)
 
 
 def test_a_certificate_that_holds_no_names_is_replaced(tmp_path: Path) -> None:

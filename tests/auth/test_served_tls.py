@@ -4,6 +4,8 @@ import asyncio
 import logging
 import socket
 import ssl
+import sys
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -16,7 +18,8 @@ from kinepy.clock import SystemClock
 from kinepy_server.auth.certificates import CertificateUsers
 from kinepy_server.auth.client_certificates import ClientCertificate, issue_client_certificate
 from kinepy_server.auth.pki import SERVER_LIFE, ensure_pki
-from kinepy_server.auth.tls import ServedTls, Tls
+from kinepy_server.auth.tls import ServedTls, Tls, odd_names_untold
+from kinepy_server.lasting import in_own_thread
 from kinepy_server.peer_certificate import peer_certificate
 
 NOW = datetime.now(UTC)
@@ -24,7 +27,7 @@ NOW = datetime.now(UTC)
 
 def served_by(tls: Tls, clock: SystemClock | None = None) -> ServedTls:
     """Serving with files that nothing else has a say in."""
-    return ServedTls(tls, attach=lambda _: None, clock=clock or SystemClock())
+    return ServedTls(tls, attach=lambda *_: None, clock=clock or SystemClock())
 
 
 @asynccontextmanager
@@ -201,19 +204,6 @@ async def test_who_was_let_in_before_is_known_no_more(tmp_path: Path, version: s
         assert await asyncio.to_thread(scene, port, replace) == [b"1", b"0", b"0"]
 
 
-def test_who_is_known_stays_so_where_authorities_are_added(tmp_path: Path) -> None:
-    files, others = ensure_pki(tmp_path / "mine", [], now=NOW), ensure_pki(tmp_path / "other", [], now=NOW)
-    jane = issue_client_certificate(tmp_path / "mine", "jane", [], now=NOW)
-    authority = tmp_path / "clients.crt"
-    users, tls = CertificateUsers(SystemClock()), Tls(files.chain, client_ca=authority)
-    known = []
-    for held in ([files], [files, others], [others]):
-        authority.write_bytes(b"".join(each.ca.read_bytes() for each in held))
-        users.attach(tls.context())
-        known.append(users.user((ssl.PEM_cert_to_DER_cert(jane.certificate),))[0])
-    assert known == [True, True, False]
-
-
 async def test_what_is_replaced_is_taken_also_when_nothing_can_be_renewed(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -230,6 +220,66 @@ async def test_what_is_replaced_is_taken_also_when_nothing_can_be_renewed(
         await served.look()
         assert "no such key" in caplog.text
         assert await shown(port) != before
+
+
+async def test_authorities_that_cannot_be_read_leave_the_former_ones(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    files = ensure_pki(tmp_path / "mine", [], now=NOW)
+    authority = tmp_path / "clients.crt"
+    authority.write_bytes(files.ca.read_bytes())
+    users = CertificateUsers(SystemClock())
+    served = ServedTls(Tls(files.chain, client_ca=authority), attach=users.attach, clock=SystemClock())
+    first = served.context
+    authority.write_text(authority.read_text() + of_version_4(files.ca.read_text()))
+    for _ in range(2):
+        caplog.clear()
+        await served.look()
+        assert "put right: a bundle of certificates is no PEM" in caplog.text
+        assert served._current is first
+
+
+def of_version_4(pem: str) -> str:
+    """A certificate that OpenSSL takes all the same."""
+    three, four = b"\xa0\x03\x02\x01\x02", b"\xa0\x03\x02\x01\x03"
+    return ssl.DER_cert_to_PEM_cert(ssl.PEM_cert_to_DER_cert(pem).replace(three, four))
+
+
+def test_a_name_of_odd_bytes_prints_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = list[object]()
+    monkeypatch.setattr(sys, "unraisablehook", told.append)
+    served = served_by(Tls(ensure_pki(tmp_path, [], now=NOW).chain))
+
+    def greeted(name: bytes) -> None:
+        sent, taken = ssl.MemoryBIO(), ssl.MemoryBIO()
+        client = client_context(None).wrap_bio(ssl.MemoryBIO(), sent, server_hostname="odd.example")
+        with pytest.raises(ssl.SSLWantReadError):
+            client.do_handshake()
+        taken.write(sent.read().replace(b"odd.example", name))
+        with pytest.raises(ssl.SSLError):
+            served.context.wrap_bio(taken, ssl.MemoryBIO(), server_side=True).do_handshake()
+
+    with odd_names_untold():
+        greeted(b"\xffdd.example")
+    assert not told
+    greeted(b"\xffdd.example")
+    assert told, "Python tells it where nobody prevents it"
+
+
+def test_what_holds_up_a_thread_does_not_hold_up_the_end() -> None:
+    held = threading.Event()
+    last = threading.Timer(20, held.set)
+    last.start()
+
+    async def begin() -> None:
+        waiting = asyncio.create_task(in_own_thread(held.wait))
+        await asyncio.sleep(0)
+        waiting.cancel()
+
+    asyncio.run(begin())
+    assert not held.is_set()
+    last.cancel()
+    held.set()
 
 
 def written(path: Path, certificate: ClientCertificate) -> Path:

@@ -121,6 +121,8 @@ def test_a_certificate_that_is_none(tmp_path: Path) -> None:
     junk.write_text("holiday photographs")
     text = serve(tmp_path / "data", "--tls-cert", str(junk), "--tls-key", str(junk))
     assert text.startswith(f"{junk} and {junk} are no certificate and its key")
+    junk.write_bytes(b"\xff\xfe")
+    assert serve(tmp_path / "data", "--tls-cert", str(junk), "--tls-key", str(junk)) == text
 
 
 def test_a_certificate_with_the_key_of_another(tmp_path: Path) -> None:

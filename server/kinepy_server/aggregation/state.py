@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from kinepy_server.aggregation.apiservice import ApiService
 from kinepy_server.aggregation.priorities import Priority
+from kinepy_server.lasting import in_own_thread
 
 if TYPE_CHECKING:
     from kinepy_server.aggregation.proxy import Proxy
@@ -59,7 +60,7 @@ class ProxyIdentity:
         if self._found is None:
             async with self._finding:
                 if self._found is None:
-                    self._found = await asyncio.to_thread(self.find)
+                    self._found = await in_own_thread(self.find)
                     self._look_at = _time() + self.look_every_s
         elif self._again is None and _time() >= self._look_at:
             self._again = asyncio.create_task(self._find_again(self._found), name=FINDING)
@@ -67,7 +68,7 @@ class ProxyIdentity:
 
     async def _find_again(self, before: "FrontProxy") -> None:
         try:
-            found = await asyncio.to_thread(self.find)
+            found = await in_own_thread(self.find)
             # The same object while nothing has changed: connections that wait for use are kept with it.
             self._found = before if found == before else found
         except (OSError, ValueError) as error:

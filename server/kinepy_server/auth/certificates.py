@@ -12,7 +12,7 @@ from kinepy.clock import Clock
 from kinepy_server.auth.user import User, authenticated
 
 if TYPE_CHECKING:
-    from kinepy_server.auth.chains import Bundle
+    from kinepy_server.auth.chains import Bundle, Chain
 
 KNOWN_MAX = 10_000
 _CREDENTIAL = "authentication.kubernetes.io/credential-id"
@@ -20,11 +20,12 @@ _CREDENTIAL = "authentication.kubernetes.io/credential-id"
 
 @dataclass(frozen=True, slots=True)
 class _Holder:
-    """Whose a certificate is, and when it is good (microseconds since 1970)."""
+    """Whose a certificate is, and when all of its chain is good (microseconds since 1970)."""
 
     user: User | None
-    good_from: int
-    good_to: int
+    chain: "Chain | None"
+    good_from: int = 1
+    good_to: int = 0
 
 
 class CertificateUsers:
@@ -33,49 +34,52 @@ class CertificateUsers:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._known: dict[bytes, _Holder] = {}
-        self._authorities: frozenset[bytes] | None = None
+        self._client_ca: str | None = None
         self._replacing: Bundle | None = None
 
-    def attach(self, context: ssl.SSLContext) -> None:
-        """Take certificates of the context's authorities from now on, and of no other."""
-        authorities = frozenset(context.get_ca_certs(binary_form=True))
-        if self._authorities is not None and authorities != self._authorities:
+    def attach(self, _: ssl.SSLContext, client_ca: str) -> None:
+        """Take certificates of these authorities (PEM) from now on, and of no other. Raises BadTrust."""
+        if self._client_ca is not None and client_ca != self._client_ca:
             from kinepy_server.auth.chains import Bundle
 
-            self._replacing = Bundle("".join(map(ssl.DER_cert_to_PEM_cert, authorities)))
-        self._authorities = authorities
+            self._replacing = Bundle(client_ca)
+        self._client_ca = client_ca
 
     def user(self, shown: tuple[bytes, ...]) -> tuple[bool, User | None]:
         """Whether what was shown (the certificate, and those above it) is good now, and its user: None when it names
         none."""
-        certificate = shown[0]
-        holder = self._known.get(certificate)
-        if holder is None:
-            if len(self._known) >= KNOWN_MAX:
-                self._known.clear()
-            holder = self._known[certificate] = _read(certificate)
-        good = holder.good_from <= self._clock.now_us() <= holder.good_to
-        return good and (self._replacing is None or self._vouched(shown, self._replacing)), holder.user
+        holder = self._holder(shown)
+        now = self._clock.now_us()
+        good = holder.good_from <= now <= holder.good_to
+        if good and self._replacing is not None and holder.chain is not None:
+            good = self._replacing.vouches_for(holder.chain, now_us=now)
+        return good, holder.user
 
-    def _vouched(self, shown: tuple[bytes, ...], authorities: "Bundle") -> bool:
-        from kinepy_server.auth.chains import Chain
+    def _holder(self, shown: tuple[bytes, ...]) -> _Holder:
+        known = self._known.get(shown[0])
+        # A session that was resumed shows nothing above the certificate: what the handshake saw is remembered.
+        if known is not None and (len(shown) == 1 or known.chain is None or known.chain.ders == shown):
+            return known
+        if len(self._known) >= KNOWN_MAX:
+            self._known.clear()
+        holder = self._known[shown[0]] = _read(shown)
+        return holder
 
-        return authorities.vouches_for(Chain(shown), now_us=self._clock.now_us())
 
-
-def _read(certificate: bytes) -> _Holder:
+def _read(shown: tuple[bytes, ...]) -> _Holder:
     import hashlib
 
-    from cryptography import x509
-    from cryptography.x509.oid import NameOID
+    from kinepy_server.auth.chains import Chain
 
-    read = x509.load_der_x509_certificate(certificate)
-    good_from, good_to = (
-        round(instant.timestamp() * 1e6) for instant in (read.not_valid_before_utc, read.not_valid_after_utc)
-    )
-    names = read.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
-    if not names or not names[-1].value:
-        return _Holder(None, good_from, good_to)
-    groups = [str(one.value) for one in read.subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)]
-    extra = {_CREDENTIAL: (f"X509SHA256={hashlib.sha256(certificate).hexdigest()}",)}
-    return _Holder(authenticated(str(names[-1].value), groups, extra=extra), good_from, good_to)
+    try:
+        chain = Chain(shown)
+        starts = [round(one.not_valid_before_utc.timestamp() * 1e6) for one in chain.certificates]
+        ends = [round(one.not_valid_after_utc.timestamp() * 1e6) for one in chain.certificates]
+        user = None
+        if chain.common_name:
+            extra = {_CREDENTIAL: (f"X509SHA256={hashlib.sha256(shown[0]).hexdigest()}",)}
+            user = authenticated(chain.common_name, chain.organizations, extra=extra)
+    except ValueError:
+        # OpenSSL is less strict.
+        return _Holder(None, None)
+    return _Holder(user, chain, max(starts), min(ends))

@@ -7,9 +7,12 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
+_UNREADABLE = (ValueError, x509.InvalidVersion)
+"""What is raised where OpenSSL may be less strict."""
 
-class BadTrust(Exception):
-    """What is said of whom to trust cannot be used; the text is one line."""
+
+class BadTrust(ValueError):
+    """What is said of whom to trust, or what is shown, cannot be used; the text is one line."""
 
 
 class Bundle:
@@ -19,7 +22,7 @@ class Bundle:
         """Raises `BadTrust`."""
         try:
             found = x509.load_pem_x509_certificates(pem.encode()) if pem.strip() else []
-        except ValueError as error:
+        except _UNREADABLE as error:
             raise BadTrust("a bundle of certificates is no PEM") from error
         # Without what may stand between them.
         self.pem = "".join(one.public_bytes(Encoding.PEM).decode() for one in found)
@@ -60,8 +63,12 @@ class Chain:
     """What a client has shown: its certificate, and those above it by which the handshake has verified it."""
 
     def __init__(self, ders: tuple[bytes, ...]) -> None:
+        """Raises `BadTrust`."""
         self.ders = ders
-        self.certificates = [x509.load_der_x509_certificate(der) for der in ders]
+        try:
+            self.certificates = [x509.load_der_x509_certificate(der) for der in ders]
+        except _UNREADABLE as error:
+            raise BadTrust("a certificate cannot be read") from error
 
     def good_at(self, now_us: int) -> bool:
         """Whether the time of none of them has run out, and that of all has begun."""

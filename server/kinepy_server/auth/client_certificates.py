@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from kinepy_server.auth.pki import builder, certificate_pem, key_pem, read_ca_key, read_certificate, usage
+from kinepy_server.auth.pki import builder, certificate_pem, key_pem, signer_of, usage
 
 LIFE = timedelta(days=365)
 
@@ -27,8 +27,8 @@ def issue_client_certificate(
     folder: Path, user: str, groups: Sequence[str], *, now: datetime
 ) -> ClientCertificate:
     """A certificate of a user in groups, signed by the CA in a folder. Raises `BadPki` without the CA's key."""
-    signer = read_ca_key(folder / "ca.key", wanted=f"certificate can be issued for {user}")
-    ca = read_certificate(folder / "ca.crt")
+    wanted = f"certificate can be issued for {user}"
+    ca, signer = signer_of(folder / "ca.crt", folder / "ca.key", wanted=wanted)
     private = ec.generate_private_key(ec.SECP256R1())
     names = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
     subject = x509.Name([*names, x509.NameAttribute(NameOID.COMMON_NAME, user)])

@@ -25,6 +25,7 @@ from kinepy_server.auth.pki import (
     read_ca_key,
     read_certificate,
     signed_by,
+    signer_of,
     usage,
 )
 
@@ -51,19 +52,35 @@ def new_front_proxy() -> FrontProxy:
 
 
 def ensure_front_proxy(folder: Path, *, now: datetime) -> FrontProxy:
-    """Make what is missing, under a lock, so that many servers may start on one folder at once."""
+    """Make what is missing, under a lock, so that many servers may start on one folder at once.
+
+    Raises OSError and BadPki.
+    """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     ca_file, ca_key_file = folder / f"{CA_NAME}.crt", folder / f"{CA_NAME}.key"
-    file, key_file = folder / f"{CLIENT_NAME}.crt", folder / f"{CLIENT_NAME}.key"
     with locked(folder / ".lock"):
         if not ca_file.exists():
             made = ca_key_of(ca_key_file, wanted="certificate of the front proxy's CA can be made")
             write_public(ca_file, certificate_pem(_authority(made, now=now)))
-        ca_key_of(key_file, wanted="certificate of the front proxy can be issued")
+        ca_key_of(folder / f"{CLIENT_NAME}.key", wanted="certificate of the front proxy can be issued")
+    return renewed_front_proxy(folder, now=now)
+
+
+def renewed_front_proxy(folder: Path, *, now: datetime) -> FrontProxy:
+    """The one that is there, its certificate issued anew where it is time to: another authority is never made.
+
+    Raises OSError and BadPki.
+    """
+    ca_file, ca_key_file = folder / f"{CA_NAME}.crt", folder / f"{CA_NAME}.key"
+    file, key_file = folder / f"{CLIENT_NAME}.crt", folder / f"{CLIENT_NAME}.key"
+    with locked(folder / ".lock"):
         if not _good(file, ca_file, key_file, now=now):
             wanted = "certificate of the front proxy can be issued"
-            key, ca_key = read_ca_key(key_file, wanted=wanted), read_ca_key(ca_key_file, wanted=wanted)
-            write_public(file, certificate_pem(_client(key, read_certificate(ca_file), ca_key, now=now)))
+            key, (ca, ca_key) = (
+                read_ca_key(key_file, wanted=wanted),
+                signer_of(ca_file, ca_key_file, wanted=wanted),
+            )
+            write_public(file, certificate_pem(_client(key, ca, ca_key, now=now)))
         return FrontProxy(ca_file.read_text(), key_file.read_text() + file.read_text())
 
 

@@ -10,8 +10,11 @@ from kinepy_server.seams import Authenticate, Authorize
 class Authorities(Protocol):
     """Who knows clients by certificates, of authorities that may become others while the server runs."""
 
-    def attach(self, context: ssl.SSLContext) -> None:
-        """New connections have this context's handshake from now on."""
+    def attach(self, context: ssl.SSLContext, client_ca: str) -> None:
+        """New connections have this context's handshake from now on, by these authorities (PEM) of the TLS files.
+
+        Raises ValueError, and goes on with the former ones then.
+        """
         ...
 
 

@@ -114,12 +114,21 @@ def _make_ca(certificate: Path, key: Path, *, now: datetime) -> None:
 
 
 def _serves(files: ServerFiles, names: Collection[str], *, now: datetime) -> bool:
-    """Whether the certificate there is holds all the names, is this CA's, and is good for a while."""
+    """Whether the certificate there is holds all the names, is this CA's and its key's, and is good for a while."""
     if not files.chain.exists():
         return False
     certificate, ca = read_certificate(files.chain), read_certificate(files.ca)
     lasts = certificate.not_valid_after_utc - now > SERVER_RENEWED_BEFORE
-    return lasts and set(names) <= _names_in(certificate) and signed_by(certificate, ca)
+    named = set(names) <= _names_in(certificate)
+    return lasts and named and signed_by(certificate, ca) and _has_key_of(files.chain, certificate)
+
+
+def _has_key_of(path: Path, certificate: x509.Certificate) -> bool:
+    try:
+        key = serialization.load_pem_private_key(path.read_bytes(), password=None)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        return False
+    return key.public_key() == certificate.public_key()
 
 
 def _names_in(certificate: x509.Certificate) -> set[str]:
@@ -141,10 +150,9 @@ def signed_by(certificate: x509.Certificate, ca: x509.Certificate) -> bool:
 
 
 def _issue(files: ServerFiles, ca_key: Path, *, names: Sequence[str], now: datetime) -> None:
-    ca = read_certificate(files.ca)
     # Replicas with names of their own share the folder: names are added, or each start would undo the last one.
     held = _names_in(read_certificate(files.chain)) if files.chain.exists() else set()
-    signer = read_ca_key(ca_key, wanted=f"certificate can be issued for {', '.join(names)}")
+    ca, signer = signer_of(files.ca, ca_key, wanted=f"certificate can be issued for {', '.join(names)}")
     private = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kinepy")])
     alternatives = x509.SubjectAlternativeName([_general_name(name) for name in sorted(held.union(names))])
@@ -167,6 +175,16 @@ def ca_key_of(path: Path, *, wanted: str) -> ec.EllipticCurvePrivateKey:
     if not path.exists():
         write_private(path, key_pem(ec.generate_private_key(ec.SECP256R1())))
     return read_ca_key(path, wanted=wanted)
+
+
+def signer_of(
+    certificate: Path, key: Path, *, wanted: str
+) -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
+    """An authority with its key, which must be its own. Raises OSError and BadPki."""
+    private, ca = read_ca_key(key, wanted=wanted), read_certificate(certificate)
+    if private.public_key() != ca.public_key():
+        raise BadPki(f"{key} is not the key of {certificate}, so no {wanted}: put back what belongs together")
+    return ca, private
 
 
 def read_ca_key(path: Path, *, wanted: str) -> ec.EllipticCurvePrivateKey:
@@ -226,7 +244,7 @@ def read_certificate(path: Path) -> x509.Certificate:
     """The certificate in a file; of several the first."""
     try:
         return x509.load_pem_x509_certificate(path.read_bytes())
-    except ValueError as error:
+    except (ValueError, x509.InvalidVersion) as error:
         raise BadPki(f"{path} is no certificate: remove it and it is made anew") from error
 
 

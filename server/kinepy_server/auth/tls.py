@@ -1,15 +1,17 @@
 """What TLS is served with, by the files as they are when a client connects."""
 
-import asyncio
 import hashlib
 import logging
 import ssl
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
 from kinepy.clock import Clock
+from kinepy_server.lasting import in_own_thread
 
 CIPHERS: Final = "ECDHE+AESGCM:ECDHE+CHACHA20"
 """Of TLS 1.2, those with forward secrecy and authenticated encryption, as all of TLS 1.3 are. Older versions are
@@ -19,9 +21,11 @@ LOOK_EVERY_S: Final = 60.0
 _NO_PASSWORD: Final = "-"
 """A locked key is refused; without any password OpenSSL would ask at the terminal."""
 
-Found = TypeVar("Found")
-
 _log = logging.getLogger("kinepy.server")
+
+
+class BadTls(ValueError):
+    """The files cannot be served with; the text is one line and says what to do."""
 
 
 def _nothing() -> None:
@@ -44,13 +48,33 @@ class Tls:
     asks_clients: bool = False
     renew: Callable[[], object] = field(default=_nothing, compare=False)
 
-    def context(self) -> ssl.SSLContext:
-        """The files as they are now. Raises OSError (SSLError too) when they cannot be served with."""
+    def read(self) -> "Loaded":
+        """The files as they are now. Raises OSError, and BadTls when they cannot be served with."""
+        # First: what changes meanwhile is found the next time.
+        digest = self.digest()
+        client_ca = self.client_ca.read_text(errors="replace") if self.client_ca is not None else ""
+        return Loaded(digest, self._context(), client_ca)
+
+    def _context(self) -> ssl.SSLContext:
         made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         made.set_ciphers(CIPHERS)
-        made.load_cert_chain(self.certificate, self.key, password=_NO_PASSWORD)
+        try:
+            made.load_cert_chain(self.certificate, self.key, password=_NO_PASSWORD)
+        except ssl.SSLError as error:
+            both, are = (
+                (f"{self.certificate} and {self.key}", "are") if self.key else (self.certificate, "is")
+            )
+            raise BadTls(
+                f"{both} {are} no certificate and its key ({error.reason or 'not readable'}): "
+                "give PEM files that belong together, the key without a password"
+            ) from error
         if self.client_ca is not None:
-            made.load_verify_locations(self.client_ca)
+            try:
+                made.load_verify_locations(self.client_ca)
+            except ssl.SSLError as error:
+                raise BadTls(
+                    f"{self.client_ca} holds no certificate: give a CA in PEM with --client-ca"
+                ) from error
         if self.client_ca is not None or self.asks_clients:
             made.verify_mode = ssl.CERT_OPTIONAL
         return made
@@ -62,17 +86,28 @@ class Tls:
         return b"".join(hashlib.sha256(each).digest() for each in held)
 
 
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The files as they were at one time; the authorities of clients are PEM, and empty without."""
+
+    digest: bytes
+    context: ssl.SSLContext
+    client_ca: str
+
+
 class ServedTls:
     """TLS for new connections: of each of them by the files as they were a minute ago at most.
 
-    `context` is the one to listen with. `attach` is told of it, and of those that follow it.
+    `context` is the one to listen with. `attach` is told of it and of the authorities of clients (PEM), and of those
+    that follow; it may raise ValueError, and the former ones stay. Raises OSError and BadTls.
     """
 
-    def __init__(self, tls: Tls, *, attach: Callable[[ssl.SSLContext], None], clock: Clock) -> None:
+    def __init__(self, tls: Tls, *, attach: Callable[[ssl.SSLContext, str], None], clock: Clock) -> None:
         self._tls, self._attach, self._clock = tls, attach, clock
-        self._digest = tls.digest()
-        self.context = self._current = tls.context()
-        attach(self.context)
+        first = tls.read()
+        self._digest = first.digest
+        self.context = self._current = first.context
+        attach(first.context, first.client_ca)
         # OpenSSL asks in each handshake, also when the client names no server.
         self.context.sni_callback = self._choose
 
@@ -87,25 +122,41 @@ class ServedTls:
 
     async def look(self) -> None:
         """Renew what runs out, and serve with what has changed. What cannot be served with is told and left alone."""
-        await self._told("a certificate cannot be renewed", self._tls.renew)
-        changed = await self._told("TLS is served with the files as they were", self._changed)
-        if changed is None:
-            return
-        digest, context = changed
-        self._attach(context)
-        self._digest, self._current = digest, context
-        _log.info("TLS is served with the new content of %s", self._tls.certificate)
+        with _told("a certificate cannot be renewed"):
+            await in_own_thread(self._tls.renew)
+        with _told("TLS is served with the files as they were"):
+            changed = await in_own_thread(self._changed)
+            if changed is not None:
+                self._attach(changed.context, changed.client_ca)
+                self._digest, self._current = changed.digest, changed.context
+                _log.info("TLS is served with the new content of %s", self._tls.certificate)
 
-    async def _told(self, what: str, call: Callable[[], Found]) -> Found | None:
-        try:
-            return await asyncio.to_thread(call)
-        except (OSError, ValueError) as error:
-            _log.warning("%s, until this is put right: %s", what, error)
-        except Exception:
-            # The server serves well without: it is not to end for that.
-            _log.exception("%s", what)
-        return None
+    def _changed(self) -> Loaded | None:
+        return None if self._tls.digest() == self._digest else self._tls.read()
 
-    def _changed(self) -> tuple[bytes, ssl.SSLContext] | None:
-        digest = self._tls.digest()
-        return None if digest == self._digest else (digest, self._tls.context())
+
+@contextmanager
+def _told(what: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        _log.warning("%s, until this is put right: %s", what, error)
+    except Exception:
+        # The server serves well without: it is not to end for that.
+        _log.exception("%s", what)
+
+
+@contextmanager
+def odd_names_untold() -> Iterator[None]:
+    """Python refuses a client that names a server in other bytes than ASCII, and would print a traceback each time."""
+    usual = sys.unraisablehook
+
+    def hook(found: "sys.UnraisableHookArgs") -> None:
+        if not (isinstance(found.exc_value, UnicodeDecodeError) and isinstance(found.object, bytes)):
+            usual(found)
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = usual

@@ -53,6 +53,8 @@ def admin_token(path: Path) -> str:
         token = path.read_text().strip()
     except FileNotFoundError:
         token = ""
+    except UnicodeDecodeError as error:
+        raise BadTokenFile(f"{path} is no text: remove it, and another token is made") from error
     # Digits only: a token that began with a dash would be taken for an option in `--token TOKEN`.
     token = token or secrets.token_hex(TOKEN_BYTES)
     write_private(path, token + "\n")

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kinepy.clock import Clock
@@ -81,11 +80,18 @@ def _secure(plan: Plan, *, clock: Clock) -> Identity:
 
 
 def _front_proxy(plan: Plan, clock: Clock) -> "Callable[[], FrontProxy]":
+    known = False
+
     def find() -> "FrontProxy":
-        from kinepy_server.auth.front_proxy import ensure_front_proxy
+        from kinepy_server.auth.front_proxy import ensure_front_proxy, renewed_front_proxy
         from kinepy_server.auth.pki import utc_now
 
-        return ensure_front_proxy(plan.data / "pki", now=utc_now(clock.now_us()))
+        nonlocal known
+        found = (renewed_front_proxy if known else ensure_front_proxy)(
+            plan.data / "pki", now=utc_now(clock.now_us())
+        )
+        known = True
+        return found
 
     return find
 
@@ -103,42 +109,14 @@ def _delegation(plan: Plan) -> "Delegation | None":
     )
 
 
-def _client_ca(path: Path) -> Path:
-    """The file, when it holds certificates."""
-    import ssl
-
-    path.read_bytes()  # its OSError names the file, that of ssl does not
-    try:
-        ssl.create_default_context(cafile=path)
-    except ssl.SSLError as error:
-        raise Problem(f"{path} holds no certificate: give a CA in PEM with --client-ca") from error
-    return path
-
-
-def _given_chain(certificate: Path, key: Path) -> str:
-    """The text of the certificate's file, when it can be served with and the key is its own."""
-    import ssl
-
-    texts = [
-        path.read_text() for path in (certificate, key)
-    ]  # its OSError names the file, that of ssl does not
-    try:
-        Tls(certificate, key).context()
-    except ssl.SSLError as error:
-        raise Problem(
-            f"{certificate} and {key} are no certificate and its key ({error.reason or 'not readable'}): "
-            "give PEM files that belong together, the key without a password"
-        ) from error
-    return texts[0]
-
-
 def _tls(plan: Plan, *, clock: Clock) -> tuple[Tls, str]:
     """What to serve with, and what clients are to trust."""
     behind = plan.aggregation is not None
-    client_ca = _client_ca(plan.client_ca) if plan.client_ca is not None and not behind else None
+    client_ca = None if behind else plan.client_ca
     if plan.tls_cert is not None and plan.tls_key is not None:
-        ca_pem = _given_chain(plan.tls_cert, plan.tls_key)
-        return Tls(plan.tls_cert, plan.tls_key, client_ca, asks_clients=behind), ca_pem
+        given = Tls(plan.tls_cert, plan.tls_key, client_ca, asks_clients=behind)
+        given.read()
+        return given, plan.tls_cert.read_text(errors="replace")
     from urllib.parse import urlsplit
 
     from kinepy_server.auth.pki import ensure_pki, renew_pki, utc_now
@@ -152,4 +130,5 @@ def _tls(plan: Plan, *, clock: Clock) -> tuple[Tls, str]:
     files = ensure_pki(folder, names, now=utc_now(clock.now_us()))
     client_ca = None if behind else client_ca or files.ca
     tls = Tls(files.chain, client_ca=client_ca, asks_clients=behind, renew=renew)
+    tls.read()
     return tls, files.ca.read_text()

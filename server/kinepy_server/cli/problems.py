@@ -29,13 +29,14 @@ def explanation(error: BaseException) -> str | None:
     from kinepy_server.auth.delegated.host_config import BadHostConfig
     from kinepy_server.auth.pki import BadPki
     from kinepy_server.auth.signing import BadSigningKey
+    from kinepy_server.auth.tls import BadTls
     from kinepy_server.auth.tokens import BadTokenFile
     from kinepy_server.custom.given import BadDefinition
 
     if isinstance(error, BaseExceptionGroup):
         # A server's tasks fail as a group; what the first of them says is what is wrong.
         return explanation(error.exceptions[0]) if len(error.exceptions) == 1 else None
-    expected = (BadDefinition, BadHostConfig, BadPki, BadSigningKey, BadTokenFile, BadTransfer)
+    expected = (BadDefinition, BadHostConfig, BadPki, BadSigningKey, BadTls, BadTokenFile, BadTransfer)
     if isinstance(error, (Problem, KinepyError, *expected)):
         return str(error)
     return None

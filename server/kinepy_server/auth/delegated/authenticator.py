@@ -11,7 +11,7 @@ from urllib.parse import unquote_to_bytes
 
 from kinepy.clock import Clock
 from kinepy_server.auth.authenticate import NOBODY, bearer_token, websocket_token
-from kinepy_server.auth.chains import Chain
+from kinepy_server.auth.chains import BadTrust, Chain
 from kinepy_server.auth.delegated.tokens import ReviewedTokens
 from kinepy_server.auth.delegated.trust import Judged, RequestHeader, Trust
 from kinepy_server.auth.tokens import TokenUsers
@@ -76,7 +76,10 @@ class DelegatedAuthenticator:
             return seen.judged
         if len(self._seen) >= JUDGED_MAX:
             self._seen.clear()
-        chain = seen.chain if seen is not None else Chain(ders)
+        try:
+            chain = seen.chain if seen is not None else Chain(ders)
+        except BadTrust:
+            return Judged(front_proxy=False, user=None, refused=True)
         judged = trust.judge(chain, now_us=now_us)
         self._seen[ders] = _Seen(chain, judged, now_us, trusted)
         return judged

@@ -108,7 +108,7 @@ class TrustedAuthorities:
     def __init__(self, trust: Trust) -> None:
         self._trust = trust
 
-    def attach(self, context: ssl.SSLContext) -> None:
+    def attach(self, context: ssl.SSLContext, client_ca: str) -> None:
         """Load them now and after each change. One that is trusted no more still passes the handshake, no further."""
         # As the original, which ends a chain at any certificate of a bundle.
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
