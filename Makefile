@@ -14,7 +14,7 @@ ARGS ?=
 .PHONY: help setup run test check format bench audit soak chaos clean
 
 help:
-	@sed -n 's/^# //p' Makefile
+	@sed -n 's/^# make/make/p' Makefile
 
 # The first Python >= 3.11 that can make virtual environments.
 $(BIN)/python:

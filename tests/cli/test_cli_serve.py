@@ -6,6 +6,7 @@ import ssl
 import stat
 import subprocess
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import httpx
@@ -13,6 +14,7 @@ import psutil
 import pytest
 import yaml
 
+from kinepy_server.auth.pki import certificate_pem, ensure_pki, read_certificate
 from tests.processes import COMMAND, READY, ServerProcess, ok, run_kinepy
 
 MEMORY = "sqlite:///:memory:"
@@ -60,6 +62,33 @@ def test_insecure_is_plain_http_and_everybody_is_admin(tmp_path: Path) -> None:
     with ServerProcess(tmp_path / "data", database=MEMORY, insecure=True) as server:
         assert httpx.get(f"{server.url}/api/v1/namespaces", trust_env=False).status_code == 200
         assert yaml.safe_load(server.kubeconfig.read_text())["users"][0]["user"] == {}
+    refused = run_kinepy("kubeconfig", "--data", str(tmp_path / "data"), "--user", "jane")
+    assert (
+        refused.returncode,
+        "no certificates of its own CA: it was with --insecure" in refused.stderr,
+    ) == (1, True)
+
+
+def test_who_takes_certificates_of_another_ca_is_not_given_one_of_the_own(tmp_path: Path) -> None:
+    other = ensure_pki(tmp_path / "other", [], now=datetime.now(UTC)).ca
+    options = ("--client-ca", str(other), "--controllers", "none")
+    with (
+        ServerProcess(tmp_path / "data", database=MEMORY, options=options) as server,
+        server.client() as client,
+    ):
+        assert client.http.get("/readyz").status_code == 200
+    refused = run_kinepy("kubeconfig", "--data", str(tmp_path / "data"), "--user", "jane")
+    assert (refused.returncode, f"have that CA sign one ({other})" in refused.stderr) == (1, True)
+
+
+def test_status_finds_a_server_whose_certificate_stands_for_itself(tmp_path: Path) -> None:
+    files = ensure_pki(tmp_path / "own", ["localhost"], now=datetime.now(UTC))
+    leaf, key = tmp_path / "leaf.crt", tmp_path / "leaf.key"
+    key.write_bytes(files.chain.read_bytes())
+    leaf.write_text(certificate_pem(read_certificate(files.chain)))
+    options = ("--tls-cert", str(leaf), "--tls-key", str(key), "--controllers", "none")
+    with ServerProcess(tmp_path / "data", options=options) as server:
+        assert server.url in run_kinepy("status", "--data", str(tmp_path / "data")).stdout
 
 
 def test_a_token_file_names_further_users(tmp_path: Path) -> None:

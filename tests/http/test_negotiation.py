@@ -7,6 +7,7 @@ import pytest
 from kinepy_server.errors import StatusError
 from kinepy_server.negotiate import Accepted, body_type, check_form, negotiate, patch_type
 from kinepy_server.resources.builtins import builtin_registry
+from tests.http.writing import Api
 
 ROUTE = (
     "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml,"
@@ -129,3 +130,16 @@ def test_another_type_of_patch_is_415_with_the_router_s_text() -> None:
     with pytest.raises(StatusError) as caught:
         patch_type("application/json", served)
     assert (caught.value.message, caught.value.details) == ("415: Unsupported Media Type", {})
+
+
+async def test_what_is_nowhere_stored_has_rows_if_it_has_columns(memory_api: Api) -> None:
+    """As kubectl asks; reviews have none."""
+    accept = {"accept": f"application/json;as=Table;v=v1;{META},application/json"}
+    reply = await memory_api.get("/api/v1/componentstatuses", headers=accept)
+    assert (reply.code, reply.body["kind"]) == (200, "Table")
+    assert [column["name"] for column in reply.body["columnDefinitions"]] == [
+        "Name",
+        "Status",
+        "Message",
+        "Error",
+    ]

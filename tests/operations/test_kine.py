@@ -55,6 +55,14 @@ def kine_file(path: Path, rows: Sequence[Row] = ROWS) -> str:
     return f"sqlite:///{path}"
 
 
+async def test_values_that_are_text_are_read_as_bytes(tmp_path: Path) -> None:
+    rows: list[Row] = [(1, "/registry/a", 1, 0, 0, 0, 0, "text", None)]  # type: ignore[list-item]  # SQLite does not mind
+    url = f"sqlite:///{tmp_path / 'new.db'}"
+    await import_kine(url, kine_file(tmp_path / "kine.db", rows))
+    async with open_store(url) as store:
+        assert (await store.get(b"/registry/a")).value == b"text"  # type: ignore[union-attr]  # it is there
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
 async def kine_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":

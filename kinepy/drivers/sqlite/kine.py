@@ -27,7 +27,7 @@ class KineFile:
         return int(rows[0][0]), int(rows[0][1])
 
     async def live(self, *, after: int, limit: int) -> Sequence[KineRow]:
-        return [KineRow._make(row) for row in await self._fetch(kine.live, {"after": after, "limit": limit})]
+        return [_row(row) for row in await self._fetch(kine.live, {"after": after, "limit": limit})]
 
     async def _fetch(self, statement: Any, parameters: Mapping[str, Any]) -> list[Row]:
         def work() -> list[Row]:
@@ -35,6 +35,12 @@ class KineFile:
                 return query(self._raw, PREPARED[statement], parameters)
 
         return await asyncio.to_thread(work)
+
+
+def _row(found: Row) -> KineRow:
+    row = KineRow._make(found)
+    # Whoever has changed a value with SQL may have left text.
+    return row._replace(value=row.value.encode()) if isinstance(row.value, str) else row
 
 
 @asynccontextmanager

@@ -6,6 +6,7 @@ import json
 
 NAME = "kinepy"
 USER = "admin"
+NO_CERTIFICATES = "kinepy-no-certificates"
 
 
 def kubeconfig(
@@ -15,15 +16,20 @@ def kubeconfig(
     token: str | None = None,
     user: str = USER,
     certificate: tuple[str, str] | None = None,
+    no_certificates: str = "",
 ) -> str:
     """A kubeconfig for a server, with the CA certificate and the user's credentials inline.
 
-    Those are a token, or a certificate with its key, or none.
+    Those are a token, or a certificate with its key, or none. `no_certificates` is why the server takes none of its own
+    CA, for `kinepy kubeconfig --user`; clients pass over it.
     """
     lines = ["apiVersion: v1", "kind: Config", "clusters:", f"- name: {NAME}", "  cluster:"]
     lines.append(f"    server: {json.dumps(url)}")
     if ca_pem is not None:
         lines.append(f"    certificate-authority-data: {_inline(ca_pem)}")
+    if no_certificates:
+        lines += ["    extensions:", f"    - name: {NO_CERTIFICATES}"]
+        lines.append(f"      extension: {json.dumps(no_certificates)}")
     credentials = []
     if token is not None:
         credentials.append(f"    token: {json.dumps(token)}")

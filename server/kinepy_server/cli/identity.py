@@ -50,7 +50,7 @@ def served_url(plan: Plan) -> str:
 def _insecure(plan: Plan, *, clock: Clock) -> Identity:
     url = served_url(plan)
     admin_token(plan.data / "admin.token")
-    write_private(plan.data / "kubeconfig", kubeconfig(url))
+    write_private(plan.data / "kubeconfig", kubeconfig(url, no_certificates=_no_certificates(plan)))
     ca = plan.data / "pki" / CA_FILE
     security = replace(INSECURE, find_front_proxy=_front_proxy(plan, clock))
     return Identity(url, security, None, ca.read_text() if ca.exists() else "")
@@ -65,7 +65,8 @@ def _secure(plan: Plan, *, clock: Clock) -> Identity:
     token = admin_token(plan.data / "admin.token")
     users = dict(token_file(plan.token_file)) if plan.token_file else {}
     users[token] = ADMIN
-    write_private(plan.data / "kubeconfig", kubeconfig(url, ca_pem=ca_pem, token=token))
+    why = _no_certificates(plan)
+    write_private(plan.data / "kubeconfig", kubeconfig(url, ca_pem=ca_pem, token=token, no_certificates=why))
     find_front_proxy = _front_proxy(plan, clock)
     # Replicas that start at once make it together, and what is wrong with its files is told now.
     find_front_proxy()
@@ -77,6 +78,17 @@ def _secure(plan: Plan, *, clock: Clock) -> Identity:
         delegation=_delegation(plan),
     )
     return Identity(url, security, tls, ca_pem)
+
+
+def _no_certificates(plan: Plan) -> str:
+    """Why the own CA vouches for no clients; empty where it does."""
+    if plan.insecure:
+        return "it was with --insecure, everybody is admin"
+    if plan.aggregation is not None:
+        return "it was with --aggregated, its users are those of its host"
+    if plan.client_ca is not None:
+        return f"it was with --client-ca, so have that CA sign one ({plan.client_ca})"
+    return "it was with --tls-cert, without --client-ca" if plan.tls_cert is not None else ""
 
 
 def _front_proxy(plan: Plan, clock: Clock) -> "Callable[[], FrontProxy]":

@@ -7,7 +7,7 @@ import yaml
 
 from kinepy.clock import SystemClock
 from kinepy_server.auth.client_certificates import issue_client_certificate
-from kinepy_server.auth.kubeconfig import kubeconfig
+from kinepy_server.auth.kubeconfig import NO_CERTIFICATES, kubeconfig
 from kinepy_server.auth.pki import utc_now
 from kinepy_server.cli.problems import Problem
 
@@ -35,12 +35,12 @@ def admins_kubeconfig(data: Path) -> str:
 
 def users_kubeconfig(data: Path, user: str, groups: Sequence[str]) -> str:
     """A kubeconfig with a new client certificate, for the same server."""
-    url = yaml.safe_load(admins_kubeconfig(data))["clusters"][0]["cluster"]["server"]
-    ca = data / "pki" / "ca.crt"
-    if not url.startswith("https:") or not ca.exists():
+    cluster = yaml.safe_load(admins_kubeconfig(data))["clusters"][0]["cluster"]
+    url, told = cluster["server"], cluster.get("extensions", ())
+    for why in (one["extension"] for one in told if one["name"] == NO_CERTIFICATES):
         raise Problem(
-            "the server in this folder takes no certificates of its own CA: "
-            "start `kinepy serve` without --insecure and --tls-cert first"
+            f"the server that was started last on this folder takes no certificates of its own CA: {why}"
         )
+    ca = data / "pki" / "ca.crt"
     issued = issue_client_certificate(data / "pki", user, groups, now=utc_now(SystemClock().now_us()))
     return kubeconfig(url, ca_pem=ca.read_text(), user=user, certificate=(issued.certificate, issued.key))

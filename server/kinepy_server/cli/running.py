@@ -1,7 +1,6 @@
 """What a server that runs on a data folder says of itself, asked the way its clients would."""
 
 import base64
-import ssl
 import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import yaml
+
+from kinepy_server.tls_client import client_tls
 
 PATIENCE_S: Final = 3.0
 BATCHES: Final = "kinepy_commit_batch_writes"
@@ -59,10 +60,10 @@ def _server_of(data: Path) -> RunningServer | None:
     if token:
         request.add_header("Authorization", f"Bearer {token}")
     handlers: list[Any] = [urllib.request.ProxyHandler({})]
-    if "certificate-authority-data" in cluster:
-        ca = base64.b64decode(cluster["certificate-authority-data"]).decode()
-        handlers.append(urllib.request.HTTPSHandler(context=ssl.create_default_context(cadata=ca)))
     try:
+        if "certificate-authority-data" in cluster:
+            ca = base64.b64decode(cluster["certificate-authority-data"]).decode()
+            handlers.append(urllib.request.HTTPSHandler(context=client_tls(ca)))
         with urllib.request.build_opener(*handlers).open(request, timeout=PATIENCE_S) as answer:
             return _parsed(url, answer.read().decode())
     except (OSError, HTTPException, ValueError):

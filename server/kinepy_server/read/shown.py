@@ -56,7 +56,7 @@ def _view(context: Context, request: Request, resource: Resource, *, accepted: A
     if not accepted.form:
         return ProtobufView(resource) if accepted.media_type == "protobuf" else PlainView(resource)
     if accepted.form == "Table":
-        if not resource.stored:
+        if not (resource.stored or resource.columns):
             raise not_acceptable()
         include = include_object(request.parameter("includeObject"))
         return TableView(resource, accepted.meta_api_version, include=include, clock=context.clock)
