@@ -267,6 +267,11 @@ class Maintenance(Protocol):
         """Raise a floor; it never falls."""
         ...
 
+    def beside_no_checkpoint(self) -> AbstractAsyncContextManager[None]:
+        """Wait for the end of a checkpoint that holds up the writes as a deletion does, and let none begin until the
+        end. Where checkpoints hold up nobody there is nothing to wait for."""
+        ...
+
     async def delete_superseded(
         self, key_range: KeyRange, *, after: Revision, upto: Revision, floor: Revision
     ) -> int:

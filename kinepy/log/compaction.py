@@ -58,7 +58,7 @@ class Pace:
     __slots__ = ("_most", "_short_s", "rows")
 
     SHORTEST_S, LONGEST_S = 0.002, 0.02
-    PAUSES = 3.0
+    PAUSES = 2.0
     PAUSE_MAX_S = 0.02
     LEAST = 50
 

@@ -244,10 +244,13 @@ async def test_no_checkpoint_begins_beside_a_deletion(path: Path, monkeypatch: p
             return await step()
 
         monkeypatch.setattr(checkpointer, "_step", look_and_step)
+
+        async def delete() -> int:
+            async with maintenance.beside_no_checkpoint():
+                return await maintenance.delete_superseded(ALL, after=Revision(0), upto=end, floor=end)
+
         async with driver.write():
-            deletion = asyncio.create_task(
-                maintenance.delete_superseded(ALL, after=Revision(0), upto=end, floor=end)
-            )
+            deletion = asyncio.create_task(delete())
             await asyncio.sleep(0)  # now it waits for the order lock
             for _ in range(10_000):
                 checkpointer.committed()

@@ -1,6 +1,7 @@
 """Compaction on PostgreSQL: READ COMMITTED transactions of its own, without the order lock."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 
 import asyncpg
@@ -25,6 +26,9 @@ class PostgresMaintenance:
         with translated():
             await self._run(UPSERTS.raise_floor, {"prefix": prefix, "compact_revision": revision})
         await self._tell()
+
+    def beside_no_checkpoint(self) -> AbstractAsyncContextManager[None]:
+        return nullcontext()
 
     async def delete_superseded(
         self, key_range: KeyRange, *, after: Revision, upto: Revision, floor: Revision

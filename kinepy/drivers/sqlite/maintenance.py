@@ -4,7 +4,7 @@ import fcntl
 import os
 import sqlite3
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from typing import Final
 
 from kinepy.drivers.reading import range_parameters
@@ -60,6 +60,10 @@ class SqliteMaintenance:
         text = PREPARED[UPSERTS.raise_floor].text
         await self._transact(lambda raw: raw.execute(text, (prefix, revision)).rowcount)
 
+    def beside_no_checkpoint(self) -> AbstractAsyncContextManager[None]:
+        # Both at once would hold up the writes for longer than one after the other.
+        return self._checkpointer.held_off() if self._checkpointer is not None else nullcontext()
+
     async def delete_superseded(
         self, key_range: KeyRange, *, after: Revision, upto: Revision, floor: Revision
     ) -> int:
@@ -75,11 +79,7 @@ class SqliteMaintenance:
         def work(raw: sqlite3.Connection) -> int:
             return sum(raw.execute(each.text, each.args(parameters)).rowcount for each in deletions)
 
-        if self._checkpointer is None:
-            return await self._transact(work)
-        # Both at once would hold up the writes for longer than one after the other.
-        async with self._checkpointer.held_off():
-            return await self._transact(work)
+        return await self._transact(work)
 
     async def reclaim(self) -> None:
         # Writes that wait have their turn between the steps.
