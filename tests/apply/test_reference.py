@@ -12,7 +12,7 @@ from kinepy_server.apply.managed_fields import Writer, track_update
 from kinepy_server.apply.typed import check_typed
 from kinepy_server.schema.types import Kind, Type
 from tests.apply import reference
-from tests.apply.shapes import ROOTS, OneVersion, objects
+from tests.apply.shapes import METADATA, ROOTS, OneVersion, map_of, object_of, objects
 
 MANAGERS = ("m1", "m1", "m2")
 """Few, so that they come again and take back what they applied."""
@@ -83,7 +83,8 @@ class Both:
         check_typed(self.of, config)
         given = reference.flat(self.of, config)
         own, claims = (manager, "Apply"), reference.claimed(given)
-        if not self.owners:
+        first = not self.owners
+        if first:
             self._own(("before-first-apply", "Update"), frozenset(self.flat))
         others = {owner: fields for owner, fields in self.owners.items() if owner != own}
         all_paths = reference.merged(self.flat, given)
@@ -94,7 +95,7 @@ class Both:
         applied, told = self._applied(manager, config, force=force)
         assert told == ({} if force else conflicts)
         if applied is None:
-            if list(self.owners) == [("before-first-apply", "Update")]:
+            if first:
                 self.owners = {}
             return
         self._release(flat)
@@ -127,6 +128,19 @@ class Both:
     def check(self) -> None:
         assert reference.flat(self.of, self.object) == self.flat
         assert owners(self.of, self.object) == self.owners
+
+
+def test_what_stood_before_the_first_apply_is_owned_when_a_later_one_conflicts() -> None:
+    maps = map_of(map_of(Type(Kind.STRING, "string")))
+    both = Both(object_of({"metadata": METADATA, "a": maps}))
+    values: list[Any] = [{"metadata": {}}, {"metadata": {}, "a": {}}]
+    for value in values:
+        both.update("m1", value)
+    configs: list[Any] = [{"metadata": {}, "a": {"a": {}}}, {"metadata": {}}, {"metadata": {}, "a": {}}]
+    for config in configs:
+        both.apply("m1", config, force=False)
+        both.check()
+    assert list(both.owners) == [("before-first-apply", "Update")]
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
