@@ -92,15 +92,11 @@ def removed(old: Flat, new: Flat) -> Paths:
 
 
 def emptied(before: Flat, after: Flat) -> Flat:
-    """Members of objects that lost all that they had vanish, and so on upwards."""
-    while True:
-        parents = {path[:-1] for path in after}
-        had = {path[:-1] for path in before}
-        empty = [
-            path
-            for path, value in after.items()
-            if value is INSIDE and path[-1][0] == "field" and path in had and path not in parents
-        ]
-        if not empty:
-            return after
-        after = {path: value for path, value in after.items() if path not in empty}
+    """A member of an object that lost all that it had becomes null, and holds nothing. The object has it still: it is
+    not empty for that."""
+    had, has = ({path[:-1] for path in paths} for paths in (before, after))
+    return {
+        path: value
+        for path, value in after.items()
+        if value is not INSIDE or path[-1][0] != "field" or path in has or path not in had
+    }

@@ -143,6 +143,17 @@ def test_what_stood_before_the_first_apply_is_owned_when_a_later_one_conflicts()
     assert list(both.owners) == [("before-first-apply", "Update")]
 
 
+def test_an_object_whose_member_lost_all_that_it_had_is_not_lost_itself() -> None:
+    inner = object_of({"a": Type(Kind.STRING, "string"), "b": map_of(Type(Kind.STRING, "string"))})
+    both = Both(object_of({"metadata": METADATA, "a": inner}))
+    both.update("m1", {"metadata": {}, "a": {"b": {}}})
+    configs: list[Any] = [{"metadata": {}, "a": {"a": "x", "b": {"a": "x"}}}, {"metadata": {}}]
+    for config in configs:
+        both.apply("m1", config, force=False)
+        both.check()
+    assert decoded(both.of, {**both.object, "metadata": None}) == {"a": {}}
+
+
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_apply_and_update_agree_with_sets_of_paths(data: st.DataObject) -> None:
