@@ -17,6 +17,7 @@ from kinepy_server.server_settings import ServerSettings
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 README = (ROOT / "README.md").read_text()
+LINK = re.compile(r"\]\(([^)#\s]+)")
 
 
 def settings() -> Iterator[tuple[str, object]]:
@@ -59,9 +60,19 @@ def shown(default: object) -> str:
     return text.replace(",", " ")
 
 
-def test_every_promise_has_its_test() -> None:
-    for name in re.findall(r"`(test_p\d\d_\w+\.py)`", README):
-        assert (ROOT / "tests" / "contract" / name).exists(), name
+@pytest.mark.parametrize("promise", [f"P{number}" for number in range(1, 13)])
+def test_every_promise_links_its_tests(promise: str) -> None:
+    row = README.split(f"| {promise} |")[1].split("\n")[0]
+    links = LINK.findall(row)
+    assert links
+    assert all(link.startswith("tests/") for link in links)
+
+
+def test_every_link_into_the_repository_leads_somewhere() -> None:
+    links = [link for link in LINK.findall(README) if not link.startswith(("http", "#"))]
+    assert len(links) > 12
+    for link in links:
+        assert (ROOT / link).exists(), link
 
 
 def test_paths_in_the_table_of_changes_exist() -> None:
